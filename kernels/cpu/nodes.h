@@ -1,0 +1,25 @@
+/* Operations of the CPU back end but for those that know KV pages (attend.h): see struct lk_ops. */
+#pragma once
+
+#include "kernels/backend.h"
+
+void nodes_embed(struct lk_backend *be, float *y, const struct lk_mat *table);
+void nodes_gather(struct lk_backend *be, float *y, const float *x, const int32_t *rows, int32_t n_row,
+                  int32_t n);
+void nodes_rmsnorm(struct lk_backend *be, float *y, const float *x, const float *w, int32_t n_row, int32_t n,
+                   float eps);
+void nodes_matmul(struct lk_backend *be, float *y, const struct lk_mat *w, const float *bias, const float *x,
+                  int32_t n_row);
+void nodes_qkv(struct lk_backend *be, float *q, float *k, float *v, const struct lk_mat *wq,
+               const struct lk_mat *wk, const struct lk_mat *wv, const float *bq, const float *bk,
+               const float *bv, const float *x, int32_t n_row);
+void nodes_gate_up_act(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
+                       const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
+                       int32_t n_row, enum lk_act act);
+void nodes_act_mul(struct lk_backend *be, float *y, const float *g, const float *u, size_t n,
+                   enum lk_act act);
+void nodes_add(struct lk_backend *be, float *y, const float *x, size_t n);
+void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const float *inv_freq, int32_t n_freq,
+                       float scale);
+void nodes_rope(struct lk_backend *be, float *x, const float *cos_sin, int32_t n_head, int32_t head_dim,
+                int32_t n_rot, enum lk_rope_layout layout);

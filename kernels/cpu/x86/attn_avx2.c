@@ -1,0 +1,7 @@
+/* Attention over a page of keys with AVX2, FMA and F16C: attn_vec.h in the words of vec_avx2.h. */
+#include "config.h"
+
+#include "kernels/cpu/x86/vec_avx2.h"
+#include "kernels/cpu/x86/x86_map.h"
+
+#include "kernels/cpu/x86/attn_vec.h"

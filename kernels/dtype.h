@@ -1,0 +1,53 @@
+/* Storage types of weights: sizes, names and exact conversions to float32.
+ *
+ * Defined once here and nowhere else. A float32 is the host's; float16 is IEEE 754 binary16; bfloat16 is
+ * the upper half of a float32. Both widenings are exact. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum lk_dtype {
+    LK_F32,
+    LK_F16,
+    LK_BF16,
+    LK_N_DTYPE,
+};
+
+/* Bytes of n elements of this type. */
+static inline size_t lk_dtype_bytes(enum lk_dtype type, size_t n)
+{
+    return type == LK_F32 ? 4 * n : 2 * n;
+}
+
+static inline const char *lk_dtype_name(enum lk_dtype type)
+{
+    static const char *const names[LK_N_DTYPE] = {"F32", "F16", "BF16"};
+    return type < LK_N_DTYPE ? names[type] : "?";
+}
+
+static inline float lk_f32_from_bits(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline float lk_f32_from_bf16(uint16_t h)
+{
+    return lk_f32_from_bits((uint32_t)h << 16);
+}
+
+/* Subnormals are scaled by a power of two, which is exact. */
+static inline float lk_f32_from_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
+    if (magnitude >= 0x7c00)
+        return lk_f32_from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+    if (magnitude < 0x400) {
+        float f = (float)magnitude * 0x1p-24f;
+        return sign ? -f : f;
+    }
+    return lk_f32_from_bits(sign | ((magnitude << 13) + (112u << 23)));
+}
