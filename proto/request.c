@@ -1,0 +1,458 @@
+/* A client's frame against the table of fields: see request.h. */
+#include "config.h"
+#include "proto/request.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/utf8.h"
+
+void request_fault(struct request *request, const char *field, const char *constraint, const char *format,
+                   ...)
+{
+    struct request_faults *faults = &request->faults;
+    faults->n++;
+    if (strcmp(constraint, "unknown"))
+        faults->n_known++;
+    if (faults->n > REQUEST_MAX_FAULT)
+        return;
+    struct request_fault *fault = &faults->list[faults->n - 1];
+    int n = snprintf(fault->field, sizeof fault->field, "%s", field);
+    fault->constraint = constraint;
+    assert(n > 0 && n < (int)sizeof fault->field);
+    n = snprintf(fault->message, sizeof fault->message, "%s ", field);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(fault->message + n, sizeof fault->message - (size_t)n, format, args);
+    va_end(args);
+    /* The sentence travels as UTF-8: a character that the end of the buffer cut is left out. */
+    fault->message[utf8_check(fault->message, strlen(fault->message))] = '\0';
+}
+
+static const char *kind_name(enum msg_kind kind)
+{
+    static const char *const names[] = {
+        [MSG_NONE] = "nothing",    [MSG_NIL] = "nil",         [MSG_BOOL] = "a boolean",
+        [MSG_INT] = "an integer",  [MSG_UINT] = "an integer", [MSG_FLOAT32] = "a float",
+        [MSG_FLOAT64] = "a float", [MSG_STR] = "a string",    [MSG_BIN] = "binary",
+        [MSG_ARRAY] = "an array",  [MSG_MAP] = "a map",
+    };
+    return names[kind];
+}
+
+/* One value or element under examination, and what to call it in a fault: "stop" or "stop[3]". */
+struct subject {
+    struct request *request;
+    const struct proto_field_row *row;
+    const struct msg_value *v;
+    size_t i;
+    bool is_element;
+};
+
+/* Which element, as the beginning of a clause: "[3] " or nothing. */
+struct place {
+    char text[32];
+};
+
+static struct place place(const struct subject *s)
+{
+    struct place p = {""};
+    if (s->is_element)
+        snprintf(p.text, sizeof p.text, "at index %zu ", s->i);
+    return p;
+}
+
+static bool wrong_type(const struct subject *s, const char *wanted)
+{
+    request_fault(s->request, s->row->key, "type", "%sis %s, must be %s", place(s).text,
+                  kind_name(msg_kind(s->v)), wanted);
+    return false;
+}
+
+static bool check_int(const struct subject *s)
+{
+    if (msg_kind(s->v) == MSG_UINT) {
+        request_fault(s->request, s->row->key, "range", "%sis beyond 2^63 - 1", place(s).text);
+        return false;
+    }
+    if (msg_kind(s->v) != MSG_INT)
+        return wrong_type(s, "an integer");
+    int64_t v = msg_int(s->v, 0);
+    if (v >= s->row->min && v <= s->row->max)
+        return true;
+    request_fault(s->request, s->row->key, "range", "%sis %" PRId64 ", must be %" PRId64 " to %" PRId64,
+                  place(s).text, v, s->row->min, s->row->max);
+    return false;
+}
+
+static bool check_uint(const struct subject *s)
+{
+    if (msg_kind(s->v) == MSG_UINT)
+        return true;
+    if (msg_kind(s->v) != MSG_INT)
+        return wrong_type(s, "an integer");
+    if (msg_int(s->v, 0) >= 0)
+        return true;
+    request_fault(s->request, s->row->key, "range", "is %" PRId64 ", must be 0 to 2^64 - 1",
+                  msg_int(s->v, 0));
+    return false;
+}
+
+static bool check_float(const struct subject *s)
+{
+    enum msg_kind kind = msg_kind(s->v);
+    if (kind != MSG_INT && kind != MSG_FLOAT32 && kind != MSG_FLOAT64)
+        return wrong_type(s, "a number");
+    double v = msg_float(s->v, 0), min = (double)s->row->min, max = (double)s->row->max;
+    bool above = s->row->type == PROTO_TYPE_ABOVE;
+    if (v <= max && (above ? v > min : v >= min)) /* false for NaN */
+        return true;
+    request_fault(s->request, s->row->key, "range",
+                  above ? "%sis %g, must be above %g and at most %g" : "%sis %g, must be %g to %g",
+                  place(s).text, v, min, max);
+    return false;
+}
+
+static bool check_str(const struct subject *s)
+{
+    bool bin_too = s->row->type == PROTO_TYPE_TEXT;
+    if (msg_kind(s->v) != MSG_STR && !(bin_too && msg_kind(s->v) == MSG_BIN))
+        return wrong_type(s, bin_too ? "a string or binary" : "a string");
+    size_t n;
+    msg_bytes(s->v, &n);
+    if (n >= (size_t)s->row->min && n <= (size_t)s->row->max)
+        return true;
+    request_fault(s->request, s->row->key, "length", "%shas %zu bytes, must have %" PRId64 " to %" PRId64,
+                  place(s).text, n, s->row->min, s->row->max);
+    return false;
+}
+
+static bool check_choice(const struct subject *s)
+{
+    if (msg_kind(s->v) != MSG_STR)
+        return wrong_type(s, "a string");
+    for (const char *choice = s->row->choices; *choice;) {
+        size_t n, n_choice = strcspn(choice, "|");
+        const char *text = msg_bytes(s->v, &n);
+        if (n == n_choice && !memcmp(text, choice, n))
+            return true;
+        choice += n_choice + (choice[n_choice] == '|');
+    }
+    request_fault(s->request, s->row->key, "choice", "must be one of %s", s->row->choices);
+    return false;
+}
+
+static bool check_bias(const struct subject *s)
+{
+    if (msg_kind(s->v) != MSG_ARRAY || msg_count(s->v) != 2) {
+        request_fault(s->request, s->row->key, "type", "%smust be [id, number]", place(s).text);
+        return false;
+    }
+    static const struct proto_field_row id_row = {.key = "logit_bias", .min = 0, .max = INT32_MAX};
+    struct subject id = *s, bias = *s;
+    id.row = &id_row;
+    id.v = msg_at(s->v, 0);
+    bias.v = msg_at(s->v, 1);
+    return check_int(&id) && check_float(&bias);
+}
+
+/* One fault an array is enough: the first. */
+static bool check_array(const struct subject *s, bool (*check_element)(const struct subject *),
+                        const char *wanted)
+{
+    if (msg_kind(s->v) != MSG_ARRAY)
+        return wrong_type(s, wanted);
+    size_t n = msg_count(s->v);
+    if (n > s->row->n_max) {
+        request_fault(s->request, s->row->key, "count", "has %zu elements, may have %zu", n, s->row->n_max);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct subject element = {s->request, s->row, msg_at(s->v, i), i, true};
+        if (!check_element(&element))
+            return false;
+    }
+    return true;
+}
+
+static bool check_value(const struct subject *s)
+{
+    switch (s->row->type) {
+    case PROTO_TYPE_BOOL:
+        return msg_kind(s->v) == MSG_BOOL || wrong_type(s, "a boolean");
+    case PROTO_TYPE_INT:
+        return check_int(s);
+    case PROTO_TYPE_UINT:
+        return check_uint(s);
+    case PROTO_TYPE_FLOAT:
+    case PROTO_TYPE_ABOVE:
+        return check_float(s);
+    case PROTO_TYPE_STR:
+    case PROTO_TYPE_TEXT:
+        return check_str(s);
+    case PROTO_TYPE_CHOICE:
+        return check_choice(s);
+    case PROTO_TYPE_INTS:
+        return check_array(s, check_int, "an array of integers");
+    case PROTO_TYPE_STRS:
+        return check_array(s, check_str, "an array of strings");
+    case PROTO_TYPE_STOP:
+        return msg_kind(s->v) == MSG_STR ? check_str(s)
+                                         : check_array(s, check_str, "a string or an array of strings");
+    case PROTO_TYPE_BIAS:
+        return check_array(s, check_bias, "an array of [id, number]");
+    default: /* only servers send these */
+        assert(false);
+        return false;
+    }
+}
+
+/* Does the request's `optional` name this key? Its own faults are found when its turn comes. */
+static bool is_optional(const struct request *request, const char *key, size_t n_key)
+{
+    const struct msg_value *optional = msg_get(request->msg.root, "optional");
+    if (msg_kind(optional) != MSG_ARRAY || msg_count(optional) > PROTO_MAX_OPTIONAL)
+        return false;
+    for (size_t i = 0; i < msg_count(optional); i++) {
+        size_t n;
+        const char *name = msg_bytes(msg_at(optional, i), &n);
+        if (name && n == n_key && !memcmp(name, key, n))
+            return true;
+    }
+    return false;
+}
+
+static void check_fields(struct request *request)
+{
+    for (size_t i = 0; i < msg_count(request->msg.root); i++) {
+        size_t n;
+        const char *key = msg_key_at(request->msg.root, i, &n);
+        if (n == 4 && !memcmp(key, "type", 4))
+            continue;
+        enum proto_field field = proto_find_field(request->verb, key, n);
+        if (field == PROTO_N_FIELD) {
+            char name[PROTO_MAX_KEY + 1];
+            snprintf(name, sizeof name, "%.*s", (int)n, key);
+            if (!is_optional(request, key, n))
+                request_fault(request, *name ? name : "?", "unknown", "is not a field of %s",
+                              proto_message(request->verb)->name);
+            continue;
+        }
+        struct subject s = {request, proto_field(field), msg_at(request->msg.root, i), 0, false};
+        if (check_value(&s))
+            request->values[field] = s.v;
+    }
+    for (enum proto_field field = 0; field < PROTO_N_FIELD; field++) {
+        const struct proto_field_row *row = proto_field(field);
+        if (row->message == request->verb && !row->fallback && !msg_get(request->msg.root, row->key))
+            request_fault(request, row->key, "missing", "must be given");
+    }
+}
+
+static bool is_given(const struct request *request, enum proto_field field)
+{
+    return msg_get(request->msg.root, proto_field(field)->key);
+}
+
+/* Exactly one of two. */
+static void check_one_of(struct request *request, enum proto_field a, enum proto_field b)
+{
+    const char *key_a = proto_field(a)->key, *key_b = proto_field(b)->key;
+    if (!is_given(request, a) && !is_given(request, b))
+        request_fault(request, key_a, "missing", "or %s must be given", key_b);
+    if (is_given(request, a) && is_given(request, b))
+        request_fault(request, key_b, "conflict", "and %s exclude each other", key_a);
+}
+
+/* A bin is not UTF-8 by its type. */
+static void check_text(struct request *request, enum proto_field text, enum proto_field invalid_utf8)
+{
+    size_t n;
+    const char *s = request_bytes(request, text, &n);
+    if (!s || msg_kind(request->values[text]) != MSG_BIN || request_is(request, invalid_utf8, "replace"))
+        return;
+    size_t good = utf8_check(s, n);
+    if (good < n)
+        request_fault(request, proto_field(text)->key, "utf8", "is not UTF-8 at byte %zu", good);
+}
+
+/* What no single field can get wrong. */
+static void check_together(struct request *request)
+{
+    int64_t min_tokens, max_tokens;
+    switch (request->verb) {
+    case PROTO_GENERATE:
+        check_one_of(request, PROTO_GENERATE_PROMPT, PROTO_GENERATE_TOKENS);
+        check_text(request, PROTO_GENERATE_PROMPT, PROTO_GENERATE_INVALID_UTF8);
+        min_tokens = request_int(request, PROTO_GENERATE_MIN_TOKENS, 0);
+        max_tokens = request_int(request, PROTO_GENERATE_MAX_TOKENS, INT64_MAX);
+        if (min_tokens > max_tokens)
+            request_fault(request, "min_tokens", "conflict", "is %" PRId64 ", max_tokens is %" PRId64,
+                          min_tokens, max_tokens);
+        if (request_int(request, PROTO_GENERATE_TOP_LOGPROBS, 0) > 0 &&
+            !request_bool(request, PROTO_GENERATE_LOGPROBS, false))
+            request_fault(request, "top_logprobs", "conflict", "needs logprobs");
+        break;
+    case PROTO_TOKENIZE:
+        check_text(request, PROTO_TOKENIZE_CONTENT, PROTO_TOKENIZE_INVALID_UTF8);
+        break;
+    case PROTO_CANCEL:
+        check_one_of(request, PROTO_CANCEL_ID, PROTO_CANCEL_JOB);
+        break;
+    default:
+        break;
+    }
+}
+
+int request_decode(struct request *ret_request, const uint8_t *body, size_t n, struct why *why)
+{
+    struct request *request = ret_request;
+    *request = (struct request)REQUEST_NULL;
+    request->verb = PROTO_N_VERB;
+    int r = msg_open(&request->msg, body, n, why);
+    if (r)
+        return r < 0 ? r : REQUEST_E_PROTOCOL;
+    const struct msg_value *type = msg_get(request->msg.root, "type");
+    size_t n_type;
+    const char *name = msg_kind(type) == MSG_STR ? msg_bytes(type, &n_type) : NULL;
+    if (name)
+        request->verb = proto_find_verb(name, n_type);
+    const struct msg_value *id = msg_get(request->msg.root, "id");
+    if (msg_int(id, 0) > 0)
+        request->id = msg_int(id, 0);
+    bool needs_id = request->verb == PROTO_N_VERB || proto_message(request->verb)->id == PROTO_ID_NEEDED;
+    if (needs_id && !id)
+        return why_set(why, REQUEST_E_PROTOCOL, "the frame has no id");
+    if (needs_id && msg_kind(id) != MSG_INT)
+        return why_set(why, REQUEST_E_PROTOCOL, "id is %s, must be an integer", kind_name(msg_kind(id)));
+    if (needs_id && !request->id)
+        return why_set(why, REQUEST_E_PROTOCOL, "id is %" PRId64 ", must be 1 to 2^63 - 1", msg_int(id, 0));
+    if (request->verb == PROTO_N_VERB) {
+        if (!type)
+            request_fault(request, "type", "missing", "must be given");
+        else if (!name)
+            request_fault(request, "type", "type", "is %s, must be a string", kind_name(msg_kind(type)));
+        else
+            request_fault(request, "type", "choice", "is not a verb of this server");
+        return REQUEST_E_INVALID;
+    }
+    check_fields(request);
+    check_together(request);
+    return request->faults.n ? REQUEST_E_INVALID : 0;
+}
+
+void request_deinit(struct request *request)
+{
+    msg_close(&request->msg);
+}
+
+int64_t request_error_id(const struct request *request)
+{
+    if (request->verb != PROTO_N_VERB && proto_message(request->verb)->id != PROTO_ID_NEEDED)
+        return 0;
+    return request->id;
+}
+
+static const char *trace_id(const struct request *request, size_t *ret_n)
+{
+    for (enum proto_field field = 0; field < PROTO_N_FIELD; field++)
+        if (request->values[field] && !strcmp(proto_field(field)->key, "trace_id"))
+            return msg_bytes(request->values[field], ret_n);
+    return NULL;
+}
+
+int request_error(const struct request *request, struct buf *buf, size_t max)
+{
+    const struct request_faults *faults = &request->faults;
+    size_t n = faults->n < REQUEST_MAX_FAULT ? faults->n : REQUEST_MAX_FAULT;
+    assert(n > 0);
+    char message[REQUEST_MAX_FAULT_TEXT + 32];
+    if (faults->n == 1)
+        snprintf(message, sizeof message, "%s", faults->list[0].message);
+    else
+        snprintf(message, sizeof message, "%s (and %zu more)", faults->list[0].message, faults->n - 1);
+    struct msg_out out;
+    msg_begin(&out, buf, PROTO_ERROR, max);
+    if (request_error_id(request))
+        msg_put_int(&out, PROTO_ERROR_ID, request_error_id(request));
+    size_t n_trace;
+    const char *trace = trace_id(request, &n_trace);
+    if (trace)
+        msg_put_text(&out, PROTO_ERROR_TRACE_ID, trace, n_trace);
+    msg_put_error(&out, faults->n_known ? PROTO_E_INVALID_REQUEST : PROTO_E_UNKNOWN_FIELD, message);
+    msg_put_str(&out, PROTO_ERROR_PARAM, faults->list[0].field);
+    msg_map(&out, PROTO_ERROR_DETAIL);
+    msg_array(&out, PROTO_DETAIL_FAULTS);
+    for (size_t i = 0; i < n; i++) {
+        msg_map(&out, PROTO_ELEMENT);
+        msg_put_str(&out, PROTO_FAULT_FIELD, faults->list[i].field);
+        msg_put_str(&out, PROTO_FAULT_CONSTRAINT, faults->list[i].constraint);
+        msg_put_str(&out, PROTO_FAULT_MESSAGE, faults->list[i].message);
+        msg_close_part(&out);
+    }
+    msg_close_part(&out);
+    msg_put_int(&out, PROTO_DETAIL_N_FAULTS, (int64_t)faults->n);
+    msg_close_part(&out);
+    return msg_end(&out);
+}
+
+bool request_has(const struct request *request, enum proto_field field)
+{
+    return request->values[field];
+}
+
+bool request_bool(const struct request *request, enum proto_field field, bool fallback)
+{
+    return msg_bool(request->values[field], fallback);
+}
+
+int64_t request_int(const struct request *request, enum proto_field field, int64_t fallback)
+{
+    return msg_int(request->values[field], fallback);
+}
+
+uint64_t request_uint(const struct request *request, enum proto_field field, uint64_t fallback)
+{
+    return msg_uint(request->values[field], fallback);
+}
+
+double request_float(const struct request *request, enum proto_field field, double fallback)
+{
+    return msg_float(request->values[field], fallback);
+}
+
+const char *request_bytes(const struct request *request, enum proto_field field, size_t *ret_n)
+{
+    return msg_bytes(request->values[field], ret_n);
+}
+
+bool request_is(const struct request *request, enum proto_field field, const char *choice)
+{
+    return msg_is(request->values[field], choice);
+}
+
+size_t request_count(const struct request *request, enum proto_field field)
+{
+    return msg_kind(request->values[field]) == MSG_STR ? 1 : msg_count(request->values[field]);
+}
+
+int64_t request_int_at(const struct request *request, enum proto_field field, size_t i)
+{
+    return msg_int(msg_at(request->values[field], i), 0);
+}
+
+const char *request_bytes_at(const struct request *request, enum proto_field field, size_t i, size_t *ret_n)
+{
+    const struct msg_value *v = request->values[field];
+    return msg_bytes(msg_kind(v) == MSG_STR && i == 0 ? v : msg_at(v, i), ret_n);
+}
+
+int64_t request_bias_at(const struct request *request, enum proto_field field, size_t i, double *ret_bias)
+{
+    const struct msg_value *pair = msg_at(request->values[field], i);
+    *ret_bias = msg_float(msg_at(pair, 1), 0);
+    return msg_int(msg_at(pair, 0), 0);
+}
