@@ -1,0 +1,39 @@
+/* Text to token ids and back: the face of this folder.
+ *
+ * A tokenizer is built once and read-only afterwards: any number of threads may use one at a time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/err.h"
+#include "src/text/token_list.h"
+
+struct tokenizer;
+
+enum {
+    TOKENIZER_ADD_SPECIAL = 1,   /* what the post-processor adds (a BOS, say) */
+    TOKENIZER_PARSE_SPECIAL = 2, /* the text of a special token is that token; a leading BOS is not doubled */
+};
+
+/* Opens dir/tokenizer.json (or the file itself). EX_NOINPUT where there is none; EX_DATAERR with the place
+ * and the unknown or broken part by name; -errno. */
+int tokenizer_open(struct tokenizer **ret_tokenizer, const char *path, struct why *why);
+struct tokenizer *tokenizer_free(struct tokenizer *t);
+
+/* Ids of n bytes of UTF-8, appended to *ids. 0, EX_DATAERR (invalid UTF-8, with its byte offset), -ENOMEM.
+ * Time is linear in n (n log n at worst); memory is bounded by a small multiple of n. */
+int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags,
+                     struct token_list *ids, struct why *why);
+
+/* Largest id + 1. */
+int32_t tokenizer_n_vocab(const struct tokenizer *t);
+/* Bytes of the longest piece: no text of n bytes has fewer than n / this many tokens. */
+size_t tokenizer_max_piece(const struct tokenizer *t);
+/* The id of a piece as tokenizer.json spells it, or -1. */
+int32_t tokenizer_id(const struct tokenizer *t, const char *piece);
+bool tokenizer_is_special(const struct tokenizer *t, int32_t id);
+/* The bytes that one id stands for in the middle of a text (a special token's own spelling; nothing for an id
+ * that is none). Not NUL-terminated. */
+const char *tokenizer_bytes(const struct tokenizer *t, int32_t id, size_t *ret_n);
