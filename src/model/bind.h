@@ -1,0 +1,70 @@
+/* Tensors of a checkpoint become the weights of an architecture: by table, strictly.
+ *
+ * Binding has two halves. First every weight is claimed: bind_rows checks name, type and shape, bind_finish
+ * that nothing is left over (a bias that nobody reads would silently give wrong text). Then bind_place gives
+ * the fields their memory: matrices are used where they lie in the map, in their stored type; vectors (norm
+ * weights and biases, less than a thousandth of the bytes) are widened to float32 once, exactly, so that each
+ * operation on them exists once. A check of a model stops after the first half. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/backend.h"
+#include "src/base/arena.h"
+#include "src/base/err.h"
+#include "src/weights/checkpoint.h"
+
+enum {
+    BIND_MAX_DIM = 2,    /* of a weight */
+    BIND_MAX_NAME = 256, /* bytes of a tensor's name, the end included */
+};
+
+enum bind_kind {
+    BIND_KIND_MATRIX, /* field: struct lk_mat [dim[0]][dim[1]] */
+    BIND_KIND_VECTOR, /* field: const float *, [dim[0]] */
+};
+
+/* One weight of an architecture. */
+struct bind_row {
+    const char *name; /* after the prefix given to bind_rows */
+    size_t offset;    /* of the field */
+    enum bind_kind kind;
+    int32_t dim[BIND_MAX_DIM];
+    bool
+        absent; /* this model has none: the field stays zero, and the tensor is an extra one if it is there */
+};
+
+/* BIND_MATRIX(struct llama_layer, wq): offset and kind of a row, checked against the field's type. */
+#define BIND_FIELD(type, field, want, kind) \
+    (offsetof(type, field) + 0 * sizeof(char[_Generic(((type *)0)->field, want : 1, default : -1)])), kind
+#define BIND_MATRIX(type, field) BIND_FIELD(type, field, struct lk_mat, BIND_KIND_MATRIX)
+#define BIND_VECTOR(type, field) BIND_FIELD(type, field, const float *, BIND_KIND_VECTOR)
+
+struct bind {
+    const struct checkpoint *checkpoint;
+    const struct tensor **by_name; /* [n_tensor], sorted */
+    struct bind_claim *claims;     /* [n_claim] */
+    bool *is_taken;                /* [n_tensor], in the order of by_name */
+    size_t n_tensor, n_claim;
+
+    /* Of the claimed tensors: */
+    uint64_t n_param, n_byte;
+    uint64_t type_bytes[LK_N_DTYPE];
+    size_t vector_bytes; /* of back end memory that bind_place will need */
+};
+
+/* Everything a bind points to is in the arena. 0, -ENOMEM. */
+int bind_init(struct bind *bind, const struct checkpoint *checkpoint, struct arena *arena);
+/* Claims the tensors named prefix (a format) + row name for the fields of *base. EX_DATAERR: missing,
+ * misshapen or of a type that is no weight, with name, got and want. */
+int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t n_row, struct why *why,
+              const char *prefix, ...) __attribute__((format(printf, 6, 7)));
+/* Allows a tensor that this model does not need. */
+void bind_ignore(struct bind *bind, const char *name);
+/* EX_DATAERR: a tensor that nobody claimed, by name. */
+int bind_finish(const struct bind *bind, struct why *why);
+/* Gives all fields their data. vectors: vector_bytes of back end memory, aligned to 64 bytes, which must live
+ * as long as the fields are used. Codes of the back end's `weights`. */
+int bind_place(const struct bind *bind, struct lk_backend *be, void *vectors);
