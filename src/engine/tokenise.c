@@ -1,0 +1,235 @@
+/* The helper threads: see tokenise.h. */
+#include "config.h"
+#include "src/engine/tokenise.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/buf.h"
+#include "src/base/utf8.h"
+#include "src/engine/check.h"
+#include "src/engine/notice.h"
+#include "src/text/detok.h"
+
+enum {
+    TOKENISE_FRAME_BASE = 1024, /* bytes of a result frame but for its array or text */
+    TOKENISE_FRAME_INT = 5,     /* bytes of an id, or of the head of a byte string */
+};
+
+/* An allocation failed over what the client sent: the job fails, not the process. */
+static int refuse_memory(const struct job_ask *ask, struct notice **ret_refusal)
+{
+    *ret_refusal = notice_new_failed(ask->job, "internal", NULL, -1, -1, "out of memory");
+    return *ret_refusal ? CHECK_E_REFUSED : -ENOMEM;
+}
+
+/* Replaces what is no UTF-8. */
+static int mend_text(struct job_ask *ask)
+{
+    struct buf mended = BUF_NULL;
+    if (!ask->replace_invalid || utf8_check(ask->text, ask->n_text) == ask->n_text)
+        return 0;
+    if (utf8_replace(&mended, ask->text, ask->n_text) != 0) {
+        buf_deinit(&mended);
+        return -ENOMEM;
+    }
+    free(ask->text);
+    ask->text = (char *)mended.data;
+    ask->n_text = mended.n;
+    return 0;
+}
+
+/* Turns the ask's text into its tokens. 0, CHECK_E_REFUSED, -ENOMEM. */
+static int encode(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
+{
+    int r = check_text(served, ask, ret_refusal);
+    if (r != 0)
+        return r;
+    if (mend_text(ask) != 0)
+        return refuse_memory(ask, ret_refusal);
+
+    struct token_list ids = {0};
+    unsigned flags =
+        (ask->add_special ? TOKENIZER_ADD_SPECIAL : 0) | (ask->parse_special ? TOKENIZER_PARSE_SPECIAL : 0);
+    r = tokenizer_encode(served->tokenizer, ask->text, ask->n_text, flags, &ids, NULL);
+    if (r != 0) {
+        token_list_deinit(&ids);
+        return refuse_memory(ask, ret_refusal); /* the text is valid UTF-8, nothing else can go wrong */
+    }
+    ask->tokens = ids.data; /* consumed */
+    ask->n_token = ids.n;
+    return 0;
+}
+
+static int generate(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
+{
+    int r = ask->text ? encode(served, ask, ret_refusal) : 0;
+    return r == 0 ? check_generate(served, ask, ret_refusal) : r;
+}
+
+/* The ids of a text as a notice. */
+static int tokenize(const struct served *served, struct job_ask *ask, struct notice **ret_notice)
+{
+    int r = encode(served, ask, ret_notice);
+    if (r != 0)
+        return r;
+    size_t bytes = TOKENISE_FRAME_BASE + ask->n_token * TOKENISE_FRAME_INT, n_byte;
+    for (size_t i = 0; ask->with_pieces && i < ask->n_token; i++) {
+        tokenizer_bytes(served->tokenizer, ask->tokens[i], &n_byte);
+        bytes += TOKENISE_FRAME_INT + n_byte;
+    }
+    r = check_frame(ask, "content", bytes, ret_notice);
+    if (r != 0)
+        return r;
+
+    struct notice_room room = {.n_token = ask->n_token, .n_piece = ask->with_pieces ? ask->n_token : 0};
+    struct notice *notice = notice_new_room(NOTICE_RESULT, ask->job, &room);
+    if (!notice)
+        return refuse_memory(ask, ret_notice);
+    notice->n_token = ask->n_token;
+    if (ask->n_token > 0)
+        memcpy(notice->tokens, ask->tokens, ask->n_token * sizeof *notice->tokens);
+    for (size_t i = 0; i < room.n_piece; i++) {
+        notice->pieces[i].bytes =
+            (const uint8_t *)tokenizer_bytes(served->tokenizer, ask->tokens[i], &n_byte);
+        notice->pieces[i].n_byte = (uint32_t)n_byte;
+    }
+    *ret_notice = notice;
+    return 0;
+}
+
+/* Writes what the ids stand for. 0, BUF_E_FULL over the cap of the buffer, -ENOMEM. */
+static int decode(const struct served *served, const struct job_ask *ask, struct buf *text)
+{
+    struct detok d;
+    detok_start(&d, served->tokenizer, ask->return_special, NULL, 0);
+    for (size_t i = 0; i <= ask->n_token; i++) {
+        int r = buf_reserve(text, served->max_out);
+        if (r != 0)
+            return r;
+        char *out = (char *)text->data + text->n;
+        text->n += i < ask->n_token ? detok_push(&d, ask->tokens[i], out) : detok_finish(&d, out);
+    }
+    return 0;
+}
+
+/* The text of ids as a notice. */
+static int detokenize(const struct served *served, struct job_ask *ask, struct notice **ret_notice)
+{
+    if (!served->tokenizer) {
+        *ret_notice = notice_new_failed(ask->job, "not_supported", NULL, -1, -1,
+                                        "the model has no tokenizer: its ids have no text");
+        return *ret_notice ? CHECK_E_REFUSED : -ENOMEM;
+    }
+    int r = check_tokens(served, ask, ret_notice);
+    if (r != 0)
+        return r;
+    struct buf text;
+    buf_init(&text, ask->max_frame ? ask->max_frame + served->max_out : 0);
+    r = decode(served, ask, &text);
+    /* A full buffer holds more than a frame may. */
+    if (r == 0 || r == BUF_E_FULL)
+        r = check_frame(ask, "tokens", TOKENISE_FRAME_BASE + text.n, ret_notice);
+    if (r == 0) {
+        struct notice *notice =
+            notice_new_room(NOTICE_RESULT, ask->job, &(struct notice_room){.n_content = text.n + 1});
+        r = notice ? 0 : -ENOMEM;
+        if (notice) {
+            memcpy(notice->content, text.data, text.n);
+            notice->n_content = text.n;
+            *ret_notice = notice;
+        }
+    }
+    buf_deinit(&text);
+    return r == -ENOMEM ? refuse_memory(ask, ret_notice) : r;
+}
+
+static void answer(struct tokenise_lane *lane, struct job_ask *ask)
+{
+    struct notice *notice = NULL;
+    int r;
+    switch (ask->kind) {
+    case JOB_TOKENIZE:
+        r = tokenize(lane->served, ask, &notice);
+        break;
+    case JOB_DETOKENIZE:
+        r = detokenize(lane->served, ask, &notice);
+        break;
+    default:
+        r = generate(lane->served, ask, &ask->refusal);
+        break;
+    }
+    if (notice) {
+        mailbox_push(lane->out, &notice->mail);
+        job_ask_free(ask);
+        return;
+    }
+    ask->no_memory = r < 0;
+    mailbox_push(lane->engine, &ask->letter.mail);
+}
+
+static void *run_lane(void *arg)
+{
+    struct tokenise_lane *lane = arg;
+    for (;;) {
+        struct letter *letter = (struct letter *)mailbox_pop(&lane->box);
+        if (!letter)
+            mailbox_wait(&lane->box);
+        else if (letter->kind == LETTER_QUIT)
+            return NULL;
+        else
+            answer(lane, (struct job_ask *)letter);
+    }
+}
+
+int tokenise_init(struct tokenise *t, struct mailbox *engine, struct mailbox *out)
+{
+    *t = (struct tokenise){0};
+    for (int i = 0; i < TOKENISE_N_LANE; i++) {
+        struct tokenise_lane *lane = &t->lane[i];
+        lane->engine = engine;
+        lane->out = out;
+        lane->quit.kind = LETTER_QUIT;
+        int r = mailbox_init(&lane->box);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+int tokenise_start(struct tokenise *t, const struct served *served)
+{
+    for (int i = 0; i < TOKENISE_N_LANE; i++) {
+        struct tokenise_lane *lane = &t->lane[i];
+        lane->served = served;
+        int error = pthread_create(&lane->thread, NULL, run_lane, lane);
+        if (error != 0)
+            return -error;
+        lane->runs = true;
+    }
+    return 0;
+}
+
+void tokenise_deinit(struct tokenise *t)
+{
+    for (int i = 0; i < TOKENISE_N_LANE; i++) {
+        struct tokenise_lane *lane = &t->lane[i];
+        if (!lane->box.last)
+            continue;
+        if (lane->runs) {
+            mailbox_push(&lane->box, &lane->quit.mail);
+            pthread_join(lane->thread, NULL);
+        }
+        for (struct mail *mail; (mail = mailbox_pop(&lane->box));)
+            if (mail != &lane->quit.mail)
+                job_ask_free((struct job_ask *)mail);
+        mailbox_deinit(&lane->box);
+    }
+}
+
+void tokenise_push(struct tokenise *t, struct job_ask *ask)
+{
+    bool is_long = ask->n_text >= TOKENISE_LONG || (!ask->text && ask->n_token >= TOKENISE_LONG);
+    mailbox_push(&t->lane[is_long].box, &ask->letter.mail);
+}
