@@ -2,6 +2,7 @@
 # Include rules between folders (tests/layers), and a check that the checker finds what it should. Speaks TAP.
 set -u
 cd "$srcdir" || exit 1
+srcdir=$PWD
 echo 1..2
 found=$(find src kernels proto tests \( -name '*.c' -o -name '*.h' \) -print | sort | xargs awk -f tests/check_layers.awk tests/layers)
 if [ -z "$found" ]; then

@@ -1,0 +1,51 @@
+/* lorchd --check: see check.h. */
+#include "config.h"
+#include "src/lorchd/check.h"
+
+#include <stdio.h>
+
+#include "src/engine/served.h"
+
+static void print_bytes(const char *what, uint64_t n)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)n;
+    int unit = 0;
+    for (; v >= 1024 && unit < 4; unit++)
+        v /= 1024;
+    printf("  %-12s %8.1f %s\n", what, v, units[unit]);
+}
+
+static void print_found(const struct served *served, const char *model_id)
+{
+    const struct model_info *info = served->info;
+    printf("model          %s\n", model_id);
+    printf(
+        "architecture   %s: %d layers, %d heads (%d for keys and values) of %d, width %d, inner width %d\n",
+        info->arch, info->n_layer, info->n_head, info->n_kv_head, info->head_dim, info->dim, info->ff_dim);
+    printf("parameters     %llu, %s\n", (unsigned long long)info->n_param, info->type);
+    printf("vocabulary     %d ids\n", info->n_vocab);
+    printf("tokenizer      ");
+    if (served->tokenizer)
+        printf("%d ids, pieces of up to %zu bytes\n", tokenizer_n_vocab(served->tokenizer),
+               served->max_piece);
+    else
+        printf("none: served by ids\n");
+    printf("context        %d of %d tokens\n", info->n_ctx, info->n_ctx_train);
+    printf("device         %s, kernels: %s, threads: %d\n", info->device, info->level, info->n_thread);
+    printf("memory\n");
+    print_bytes("weights", info->weight_bytes);
+    print_bytes("KV pool", info->kv_bytes);
+    print_bytes("scratch", info->scratch_bytes);
+    print_bytes("available", info->available_bytes);
+}
+
+int check_model(const struct model_options *options, const char *model_id, struct why *why)
+{
+    struct served served = SERVED_NULL;
+    int r = served_check(&served, options, why);
+    if (r == 0)
+        print_found(&served, model_id);
+    served_deinit(&served);
+    return r;
+}
