@@ -1,0 +1,41 @@
+/* A connection to the server: blocking, interruptible by Ctrl-C.
+ *
+ * Failures are printed where they happen; functions return 0 or the exit status. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proto/msg.h"
+#include "src/base/buf.h"
+
+struct conn {
+    int fd;
+    struct buf in;
+    size_t used;    /* bytes of `in` that belong to the frame handed out last */
+    struct msg msg; /* that frame */
+};
+
+enum { CONN_INTERRUPTED = -1 };
+
+/* Connects to path; NULL: $LORCH_SOCKET, else the sockets of the user's and of the system's service, the
+ * first that is there. EX_NOHOST: nothing listens. EX_NOPERM. */
+int conn_open(struct conn *ret_conn, const char *path);
+/* As conn_open, but silent where nothing listens. */
+int conn_try(struct conn *ret_conn, const char *path);
+void conn_close(struct conn *conn);
+
+/* Sends a finished buffer of frames. */
+int conn_send(struct conn *conn, const struct buf *frames);
+/* The next frame: its type is in msg_get(conn->msg.root, "type"); valid until the next call. Returns
+ * CONN_INTERRUPTED once after each Ctrl-C, if conn_catch_interrupts was called. */
+int conn_receive(struct conn *conn);
+void conn_catch_interrupts(void);
+
+/* Sends a request without fields and receives its reply; an error frame is printed and becomes its status. */
+int conn_ask(struct conn *conn, enum proto_message verb);
+/* Receives the reply to a request that was sent. */
+int conn_reply(struct conn *conn);
+
+/* Prints an error frame; returns its exit status. */
+int conn_error(const struct msg_value *frame);
