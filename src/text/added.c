@@ -69,9 +69,8 @@ static uint32_t lower_bound(const struct added_index *x, uint32_t low, uint32_t 
     return low;
 }
 
-/* The longest entry that text[0, n) begins with, or NULL: the range of entries is narrowed byte by byte, and
- * the shortest of a range comes first in it. */
-static const struct added_entry *longest(const struct added_index *x, const uint8_t *text, size_t n)
+/* The range of entries is narrowed byte by byte, and the shortest of a range comes first in it. */
+const struct added_entry *added_index_longest(const struct added_index *x, const uint8_t *text, size_t n)
 {
     const struct added_entry *found = NULL;
     uint32_t low = x->first[text[0]], high = x->first[text[0] + 1];
@@ -128,7 +127,7 @@ bool added_walk_next(struct added_walk *w, struct added_match *match)
         uint8_t byte = w->text[w->at];
         const struct added_entry *e = NULL;
         if (x->first[byte] != x->first[byte + 1])
-            e = longest(x, w->text + w->at, w->n - w->at);
+            e = added_index_longest(x, w->text + w->at, w->n - w->at);
         if (!e) {
             w->at++;
             continue;

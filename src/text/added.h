@@ -45,6 +45,8 @@ void added_index_deinit(struct added_index *x);
 int added_index_push(struct added_index *x, const uint8_t *search, size_t n, uint32_t token);
 /* Sorts; after the last push. Of equal texts the token pushed first counts. */
 void added_index_seal(struct added_index *x);
+/* The longest entry that text[0, n) begins with (n is at least 1), or NULL. */
+const struct added_entry *added_index_longest(const struct added_index *x, const uint8_t *text, size_t n);
 
 /* A walk over one text. Everything in [done, match.from) is plain text. */
 struct added_walk {
