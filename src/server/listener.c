@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ enum {
     BACKLOG = 128,
     ACCEPT_A_TURN = 64,    /* connections; others want their turn too */
     PENDING_MAX = 1 << 16, /* connections that a queue can hold at all */
+    LOCK_TRIES = 100,
+    LOCK_WAIT_MS = 10,
 };
 
 /* Descriptors have run out: waiting helps, and polling a readable socket would not let anybody else work. */
@@ -49,9 +52,12 @@ static bool accept_one(struct listener *l)
     }
     if (errno == EINTR || errno == ECONNABORTED)
         return true;
-    if (errno != EAGAIN) {
-        if (!l->is_paused)
-            log_warn("cannot accept a connection: %s; trying again soon", strerror(errno));
+    if (errno == EAGAIN) {
+        l->is_short = false;
+    } else {
+        if (!l->is_short)
+            log_warn("cannot accept connections: %s; trying again until it works", strerror(errno));
+        l->is_short = true;
         pause_listening(l);
         evtimer_add(l->retry, &back_off);
     }
@@ -125,8 +131,8 @@ static int clear_path(const char *path, const struct sockaddr_un *address, struc
 }
 
 /* Keeps others of our kind from looking at the same directory meanwhile: two that find a dead socket at the
- * same time must not both replace it. Returns a descriptor to close, or -1 where the directory does not say.
- */
+ * same time must not both replace it. Returns a descriptor to close, or -1. Anybody who may read the
+ * directory can hold the lock: whoever does so for long is not one of us, and is not waited for. */
 static int lock_directory(const char *path)
 {
     char directory[sizeof((struct sockaddr_un *)NULL)->sun_path] = ".";
@@ -137,8 +143,8 @@ static int lock_directory(const char *path)
         directory[n] = '\0';
     }
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        flock(fd, LOCK_EX);
+    for (int i = 0; fd >= 0 && i < LOCK_TRIES && flock(fd, LOCK_EX | LOCK_NB) < 0; i++)
+        poll(NULL, 0, LOCK_WAIT_MS);
     return fd;
 }
 
@@ -177,8 +183,11 @@ void listener_accept_pending(struct server *server)
 {
     struct listener *l;
     LIST_FOREACH(l, &server->listeners, entry)
-    for (int i = 0; i < PENDING_MAX && accept_one(l); i++)
-        ;
+    {
+        int n = 0;
+        while (n < PENDING_MAX && accept_one(l))
+            n++;
+    }
 }
 
 /* Our own socket is removed; one that has taken its place is not ours. */

@@ -18,6 +18,7 @@ struct listener {
     const char *path; /* of our own; NULL: inherited */
     struct stat made; /* our own socket as we made it */
     bool is_paused;
+    bool is_short; /* of descriptors, and has said so */
 };
 
 LIST_HEAD(listener_list, listener);

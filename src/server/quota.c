@@ -16,8 +16,10 @@ int quota_connect(struct quota_table *table, uid_t uid, struct quota **ret_user)
 {
     struct quota *user;
     LIST_FOREACH(user, &table->users, entry)
-    if (user->uid == uid)
-        break;
+    {
+        if (user->uid == uid)
+            break;
+    }
     if (!user) {
         user = calloc(1, sizeof *user);
         if (!user)

@@ -143,7 +143,7 @@ static void put_usage(struct msg_out *out, const struct notice *n)
     msg_close_part(out);
     msg_map(out, PROTO_DONE_TIMINGS);
     msg_put_double(out, PROTO_TIMINGS_QUEUE_MS, (double)n->timings.queue_us / 1000);
-    msg_put_int(out, PROTO_TIMINGS_PROMPT_N, n->n_prompt);
+    msg_put_int(out, PROTO_TIMINGS_PROMPT_N, n->processed);
     msg_put_double(out, PROTO_TIMINGS_PROMPT_MS, (double)n->timings.prompt_us / 1000);
     msg_put_int(out, PROTO_TIMINGS_PREDICTED_N, n->n_generated);
     msg_put_double(out, PROTO_TIMINGS_PREDICTED_MS, (double)n->timings.predicted_us / 1000);
@@ -184,7 +184,7 @@ static void put_result(struct msg_out *out, const struct ticket *ticket, const s
     }
     reply_put_to(out, &to, PROTO_TOKENIZE_RESULT_ID, PROTO_TOKENIZE_RESULT_TRACE_ID);
     msg_put_ints(out, PROTO_TOKENIZE_RESULT_TOKENS, n->tokens, n->n_token);
-    if (n->pieces) {
+    if (ticket->shows_pieces) {
         msg_array(out, PROTO_TOKENIZE_RESULT_PIECES);
         for (size_t i = 0; i < n->n_token; i++)
             msg_put_bin(out, PROTO_ELEMENT, n->pieces[i].bytes, n->pieces[i].n_byte);

@@ -163,10 +163,11 @@ static void on_failure(struct server *server, const struct engine_status *status
     static const char message[] = "the model cannot be served; the server's log says why";
     if (server->result != 0)
         return;
+    const char *reason = status->failure > 0 ? status->why.text : strerror(-status->failure);
     server->result = status->failure;
-    log_err("%s", status->failure > 0 ? status->why.text : strerror(-status->failure));
-    activate_notify(server->activate, "STOPPING=1\nSTATUS=%s",
-                    status->failure > 0 ? status->why.text : strerror(-status->failure));
+    activate_notify(server->activate, "STOPPING=1\nSTATUS=%s", reason);
+    if (status->failure > 0) /* the program says the other kind at its end */
+        log_err("%s", reason);
     server->phase = SERVER_FLUSHING;
     listener_accept_pending(server);
     listener_stop(server);
@@ -228,7 +229,9 @@ static void on_end_of_turn(evutil_socket_t fd, short what, void *arg)
     struct peer *peer;
     size_t n = 0;
     TAILQ_FOREACH(peer, &server->turn, in_turn)
-    n++;
+    {
+        n++;
+    }
     for (; n > 0 && (peer = TAILQ_FIRST(&server->turn)); n--) {
         TAILQ_REMOVE(&server->turn, peer, in_turn);
         peer->has_turn = false;

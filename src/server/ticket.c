@@ -43,8 +43,10 @@ struct ticket *ticket_find(const struct ticket_table *table, uint64_t job)
 {
     struct ticket *t;
     LIST_FOREACH(t, &table->buckets[job % TICKET_N_BUCKET], in_bucket)
-    if (t->job == job)
-        return t;
+    {
+        if (t->job == job)
+            return t;
+    }
     return NULL;
 }
 
@@ -52,7 +54,9 @@ struct ticket *ticket_find_id(const struct ticket_list *of_peer, int64_t id)
 {
     struct ticket *t;
     TAILQ_FOREACH(t, of_peer, of_peer)
-    if (t->id == id)
-        return t;
+    {
+        if (t->id == id)
+            return t;
+    }
     return NULL;
 }

@@ -24,6 +24,7 @@ struct ticket {
     enum job_kind kind;
     bool runs;           /* its prompt is being computed, or more */
     bool shows_progress; /* the client wants progress frames */
+    bool shows_pieces;   /* of tokenize: it wants the bytes of each token */
     size_t n_byte;       /* charged to the user */
     size_t n_trace_id;
     char trace_id[PROTO_MAX_TRACE_ID];

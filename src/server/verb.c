@@ -63,10 +63,10 @@ static bool admit(struct peer *peer, const struct reply_to *to)
     if (server->phase != SERVER_SERVING) {
         reply_error(peer, to, PROTO_E_DRAINING, NULL, "the server is about to end");
     } else if (server->tickets.n_generate >= n_max) {
-        reply_error(peer, to, PROTO_E_QUEUE_FULL, NULL, "%d jobs wait, which is the limit",
+        reply_error(peer, to, PROTO_E_QUEUE_FULL, NULL, "the limit of %d waiting jobs is reached",
                     server->options.max_queue);
     } else if (quota_take_job(&server->quotas, peer->user) != 0) {
-        reply_error(peer, to, PROTO_E_UID_LIMIT, NULL, "%d jobs of this user wait or run, which is the limit",
+        reply_error(peer, to, PROTO_E_UID_LIMIT, NULL, "the limit of %d jobs of one user is reached",
                     server->options.max_user_jobs);
     } else {
         return true;

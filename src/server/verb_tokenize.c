@@ -25,6 +25,8 @@ void verb_tokenize(struct peer *peer, const struct request *request)
     size_t n;
     request_bytes(request, PROTO_TOKENIZE_CONTENT, &n);
     struct ticket *ticket = verb_take_ticket(peer, &to, JOB_TOKENIZE, n);
-    if (ticket)
-        verb_submit(ticket, make_ask(request));
+    if (!ticket)
+        return;
+    ticket->shows_pieces = request_bool(request, PROTO_TOKENIZE_WITH_PIECES, false);
+    verb_submit(ticket, make_ask(request));
 }
