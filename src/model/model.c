@@ -192,7 +192,8 @@ static int load(struct model *m, const struct model_options *options, struct loa
                 struct why *why)
 {
     int r = prepare(m, options, why);
-    r = r ? r : allocate(m, why);
+    if (!r && report(progress, 0, "memory"))
+        r = allocate(m, why);
     r = r ? r : checkpoint_populate(m->checkpoint, on_populate, progress, why);
     if (!r && report(progress, 1, "warm-up"))
         r = warm_up(m);
