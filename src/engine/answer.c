@@ -213,6 +213,7 @@ int answer_finish(struct job *job, enum notice_finish finish, struct mailbox *ou
     const int64_t now = clock_us(), computed = job->first_us ? job->first_us : now;
     last->finish = finish;
     last->n_prompt = job->n_prompt;
+    last->processed = job->pos < job->n_prompt ? job->pos : job->n_prompt;
     last->n_generated = job->n_generated;
     last->seed = job->seed;
     last->timings = (struct notice_timings){

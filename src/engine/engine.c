@@ -66,7 +66,11 @@ struct notice *engine_notice(struct engine *engine)
 static int announce(struct engine *engine, const struct job_ask *ask)
 {
     const struct lobby_entry entry = {
-        .job = ask->job, .submitted_us = ask->submitted_us, .seed = ask->has_seed ? ask->sampling.seed : 0};
+        .job = ask->job,
+        .submitted_us = ask->submitted_us,
+        .n_prompt = ask->text ? 0 : (int64_t)ask->n_token,
+        .seed = ask->has_seed ? ask->sampling.seed : 0,
+    };
     struct job *job = job_new(ask->job);
     if (!job || lobby_add(&engine->run.lobby, &entry) != 0) {
         job_free(job);

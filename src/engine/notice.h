@@ -51,9 +51,9 @@ struct notice {
     uint64_t job;
     enum notice_kind kind;
 
-    /* NOTICE_PROGRESS */
+    /* NOTICE_PROGRESS; processed also of NOTICE_DONE */
     enum notice_phase phase;
-    int64_t processed, total; /* tokens of the prompt */
+    int64_t processed, total; /* tokens of the prompt: computed, in all */
     int64_t time_us;          /* since prefill began */
     int64_t position;         /* jobs before this one, while queued */
 

@@ -76,6 +76,19 @@ void reply_abandon(struct ticket *ticket, enum proto_error error, const char *me
         peer_give_ticket(ticket);
 }
 
+void reply_loading(struct ticket *ticket, double fraction)
+{
+    struct msg_out out;
+    if (!ticket->shows_progress)
+        return;
+    peer_begin(ticket->peer, &out, PROTO_PROGRESS);
+    msg_put_int(&out, PROTO_PROGRESS_ID, ticket->id);
+    msg_put_str(&out, PROTO_PROGRESS_PHASE, "loading");
+    msg_put_int(&out, PROTO_PROGRESS_PROCESSED, (int64_t)(100 * fraction));
+    msg_put_int(&out, PROTO_PROGRESS_TOTAL, 100);
+    peer_end(ticket->peer, &out); /* a client that does not read misses it */
+}
+
 /* Notices. */
 
 static void put_logprob(struct msg_out *out, const struct notice_logprob *l)
@@ -112,12 +125,8 @@ static void put_answer(struct msg_out *out, const struct notice *n, enum proto_f
 
 static void put_progress(struct msg_out *out, const struct ticket *ticket, const struct notice *n)
 {
-    bool loads = n->phase == NOTICE_QUEUED && !engine_model(ticket->peer->server->engine);
     msg_put_int(out, PROTO_PROGRESS_ID, ticket->id);
-    msg_put_str(out, PROTO_PROGRESS_PHASE,
-                loads                       ? "loading"
-                : n->phase == NOTICE_QUEUED ? "queued"
-                                            : "prefill");
+    msg_put_str(out, PROTO_PROGRESS_PHASE, n->phase == NOTICE_QUEUED ? "queued" : "prefill");
     if (n->phase == NOTICE_QUEUED) {
         msg_put_int(out, PROTO_PROGRESS_POSITION, n->position);
         return;

@@ -32,5 +32,7 @@ void reply_error(struct peer *peer, const struct reply_to *to, enum proto_error 
 
 /* Ends a ticket with an error; the engine is told to forget the job. */
 void reply_abandon(struct ticket *ticket, enum proto_error error, const char *message);
+/* Tells a client that wants to know how far the load is that its job waits for. */
+void reply_loading(struct ticket *ticket, double fraction);
 /* Passes on a notice about the ticket's job; its last one ends the ticket. */
 void reply_notice(struct ticket *ticket, const struct notice *notice);

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/server/server.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
@@ -56,7 +55,11 @@ void server_fail(struct server *server, int r)
 
 /* The end. */
 
-static void abandon_tickets(struct server *server, bool running_too)
+static const char ending[] = "the server is about to end";
+
+/* Requests that the engine works on end with an error. */
+static void abandon_tickets(struct server *server, bool running_too, enum proto_error error,
+                            const char *message)
 {
     struct ticket *t = TAILQ_FIRST(&server->tickets.all), *next;
     for (; t; t = next) {
@@ -65,7 +68,7 @@ static void abandon_tickets(struct server *server, bool running_too)
         if (!running_too && t->runs)
             continue;
         struct peer *peer = t->peer;
-        reply_abandon(t, PROTO_E_DRAINING, "the server is about to end");
+        reply_abandon(t, error, message);
         if (peer_is_closed(peer))
             next = TAILQ_FIRST(&server->tickets.all);
     }
@@ -90,7 +93,7 @@ static void end_if_drained(struct server *server)
 static void begin_flush(struct server *server)
 {
     server->phase = SERVER_FLUSHING;
-    abandon_tickets(server, true);
+    abandon_tickets(server, true, PROTO_E_DRAINING, ending);
     evtimer_add(server->drain_limit, &flush_limit);
     server_end_turn(server);
 }
@@ -124,7 +127,7 @@ static void begin_drain(struct server *server)
     server->phase = SERVER_DRAINING;
     listener_stop(server);
     pump_all(server);
-    abandon_tickets(server, false);
+    abandon_tickets(server, false, PROTO_E_DRAINING, ending);
     evtimer_add(server->drain_limit, &limit);
     server_end_turn(server);
 }
@@ -139,7 +142,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
         return;
     }
     log_info("asked to end again: at once");
-    abandon_tickets(server, true);
+    abandon_tickets(server, true, PROTO_E_DRAINING, ending);
     pump_all(server);
     event_base_loopbreak(server->base);
 }
@@ -174,10 +177,27 @@ static void on_failure(struct server *server, const struct engine_status *status
     struct peer *peer, *next;
     for (peer = TAILQ_FIRST(&server->peers); peer; peer = next) {
         next = TAILQ_NEXT(peer, entry);
-        peer_complain(peer, PROTO_E_INTERNAL, message);
+        if (TAILQ_EMPTY(&peer->tickets))
+            peer_complain(peer, PROTO_E_INTERNAL, message);
     }
+    abandon_tickets(server, true, PROTO_E_INTERNAL, message);
     evtimer_add(server->drain_limit, &flush_limit);
     server_end_turn(server);
+}
+
+/* The load has come further. */
+static void on_load(struct server *server, const struct engine_status *status)
+{
+    activate_notify(server->activate, "EXTEND_TIMEOUT_USEC=%d\nSTATUS=loading %.0f %% (%s)",
+                    LOAD_EXTENSION_US, 100 * status->load_fraction, status->load_phase);
+    struct ticket *t = TAILQ_FIRST(&server->tickets.all), *next;
+    for (; t; t = next) {
+        struct peer *peer = t->peer;
+        next = TAILQ_NEXT(t, in_order);
+        reply_loading(t, status->load_fraction);
+        if (peer_is_closed(peer)) /* and its tickets are gone */
+            next = TAILQ_FIRST(&server->tickets.all);
+    }
 }
 
 static void on_engine_news(struct server *server, bool may_be_loaded)
@@ -187,8 +207,7 @@ static void on_engine_news(struct server *server, bool may_be_loaded)
     if (status.state == ENGINE_FAILED)
         on_failure(server, &status);
     else if (status.state == ENGINE_LOADING)
-        activate_notify(server->activate, "EXTEND_TIMEOUT_USEC=%d\nSTATUS=loading %.0f %% (%s)",
-                        LOAD_EXTENSION_US, 100 * status.load_fraction, status.load_phase);
+        on_load(server, &status);
     else if (may_be_loaded)
         on_ready(server);
 }

@@ -135,6 +135,10 @@ void verb_generate(struct peer *peer, const struct request *request)
         return;
     ticket->shows_progress = request_bool(request, PROTO_GENERATE_RETURN_PROGRESS, false);
     push_accepted(ticket, request, position);
+    struct engine_status status;
+    engine_status(server->engine, &status);
+    if (status.state == ENGINE_LOADING && !peer_is_closed(peer))
+        reply_loading(ticket, status.load_fraction);
     if (!peer_is_closed(peer))
         verb_submit(ticket, make_ask(request));
 }
