@@ -6,14 +6,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 enum { MAX_MESSAGE = 1024 };
+
+static const struct timeval notify_wait = {.tv_sec = 1};
 
 /* A variable that is a whole number within [0, max]. Not there: fallback. */
 static int read_number(const char *name, int64_t max, int64_t fallback, int64_t *ret, struct why *why)
@@ -111,7 +115,10 @@ static int open_notify(struct activate *a, struct why *why)
         a->notify.sun_path[0] = '\0';
     a->notify_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
     a->notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    return a->notify_fd < 0 ? -errno : 0;
+    if (a->notify_fd < 0)
+        return -errno;
+    return setsockopt(a->notify_fd, SOL_SOCKET, SO_SNDTIMEO, &notify_wait, sizeof notify_wait) < 0 ? -errno
+                                                                                                   : 0;
 }
 
 static int read_watchdog(struct activate *a, struct why *why)
@@ -156,7 +163,10 @@ void activate_notify(const struct activate *a, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (n > 0)
-        sendto(a->notify_fd, message, strlen(message), MSG_NOSIGNAL, (const struct sockaddr *)&a->notify,
-               a->notify_bytes);
+    if (n <= 0)
+        return;
+    /* A manager that does not read must not stop us. What changes our state is worth a short wait. */
+    bool waits = !strncmp(message, "READY", 5) || !strncmp(message, "STOPPING", 8);
+    sendto(a->notify_fd, message, strlen(message), MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT),
+           (const struct sockaddr *)&a->notify, a->notify_bytes);
 }

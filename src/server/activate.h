@@ -34,5 +34,6 @@ struct activate {
 int activate_init(struct activate *a, struct why *why);
 void activate_deinit(struct activate *a);
 
-/* Sends lines such as "READY=1\nSTATUS=..." (see sd_notify(3)). What cannot be delivered is lost. */
+/* Sends lines such as "READY=1\nSTATUS=..." (see sd_notify(3)). What cannot be delivered is lost:
+ * READY and STOPPING after a second, anything else at once, where the manager does not read. */
 void activate_notify(const struct activate *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

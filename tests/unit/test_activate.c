@@ -143,6 +143,27 @@ Test(activate, the_manager_is_told_at_an_abstract_name)
     check_notify(&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n), name);
 }
 
+Test(activate, a_manager_that_does_not_read_stops_nobody, .timeout = 60)
+{
+    struct activate a;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char name[32];
+    int n = snprintf(name, sizeof name, "@lorch-deaf-%d", (int)getpid());
+    memcpy(address.sun_path + 1, name + 1, (size_t)n - 1);
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n)),
+                 0);
+    setenv("NOTIFY_SOCKET", name, 1);
+    cr_assert_eq(activate_init(&a, NULL), 0);
+    /* More than any queue of the kernel holds. */
+    for (int i = 0; i < 100000; i++)
+        activate_notify(&a, "STATUS=%d", i);
+    activate_notify(&a, "STOPPING=1");
+    activate_deinit(&a);
+    close(fd);
+}
+
 Test(activate, an_address_that_is_none_is_refused)
 {
     char long_path[200];
