@@ -59,9 +59,10 @@ static int build_pairs(struct bpe *b, const struct bpe_merge *merges, size_t n_m
     b->pair_mask = n_slot - 1;
     for (size_t i = 0; i < n_slot; i++)
         b->pairs[i].left = VOCAB_NONE;
-    for (size_t i = 0; i < n_merge; i++)
-        put_pair(b, &merges[i], (uint32_t)i);
-    b->n_rank = (uint32_t)n_merge;
+    for (size_t i = 0; i < n_merge; i++) {
+        b->n_rank += i == 0 || !merges[i].tied;
+        put_pair(b, &merges[i], b->n_rank - 1);
+    }
     return 0;
 }
 
@@ -289,6 +290,12 @@ static int gather_characters(struct gather *g, const uint8_t *word, size_t n)
     const struct bpe *b = g->bpe;
     int r = 0;
     for (size_t at = 0, length; at < n && r == 0; at += length) {
+        const struct added_entry *kept = b->kept ? added_index_longest(b->kept, word + at, n - at) : NULL;
+        if (kept) {
+            length = kept->n;
+            r = push_known(g, (int32_t)kept->token, NO_CHARACTER);
+            continue;
+        }
         length = utf8_length(word[at]);
         int32_t id = length == 1 ? b->ascii[word[at]] : vocab_find(b->vocab, word + at, length);
         bool done = false;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/base/buf.h"
+#include "src/text/added.h"
 #include "src/text/token_list.h"
 #include "src/text/vocab.h"
 
@@ -19,6 +20,7 @@ enum { BPE_MAX_MERGES = 1 << 23 };
 
 struct bpe_merge {
     int32_t left, right, merged; /* ids; the rank is the index in the list */
+    bool tied;                   /* the same rank as the one before: of the two the leftmost goes first */
 };
 
 struct bpe_pair {
@@ -30,7 +32,9 @@ struct bpe_pair {
 struct bpe {
     const struct vocab *vocab;
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
-    int32_t unk; /* or VOCAB_NONE */
+    int32_t unk;                    /* or VOCAB_NONE */
+    const struct added_index *kept; /* not byte_level: pieces that are found first (their token is the id) and
+                                       take no part in merges; or NULL */
 
     /* the rest is bpe_seal's */
     struct bpe_pair *pairs; /* [pair_mask + 1] */

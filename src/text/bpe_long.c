@@ -7,7 +7,9 @@
  *
  * A queue is complete when its first position is taken: whatever is merged from then on until the queue is
  * empty contains the rank's own merged piece, so it makes longer pieces only and never this pair. Queues are
- * therefore sorted once, and only where positions came out of order. */
+ * therefore sorted once, and only where positions came out of order. Where several pairs share a rank, a
+ * merge can queue others of its rank: at its own position and the one before, which all queued ones are
+ * behind. */
 #include "config.h"
 #include "src/text/bpe_long.h"
 
@@ -112,18 +114,24 @@ static void enqueue(struct bpe_long *run, uint32_t at)
     struct symbol *s = run->symbols;
     uint32_t rank = s[at].rank;
     struct queue *q = &run->queues[rank];
-    s[at].up = q->last;
-    s[at].down = NONE;
     if (q->last == NONE) {
-        q->first = at;
+        s[at].up = s[at].down = NONE;
+        *q = (struct queue){at, at};
         run->unsorted[rank / 64] &= ~(UINT64_C(1) << rank % 64);
         set_rank(run, rank);
+    } else if (at < q->first) {
+        s[at].up = NONE;
+        s[at].down = q->first;
+        s[q->first].up = at;
+        q->first = at;
     } else {
+        s[at].up = q->last;
+        s[at].down = NONE;
         s[q->last].down = at;
         if (at < q->last)
             run->unsorted[rank / 64] |= UINT64_C(1) << rank % 64;
+        q->last = at;
     }
-    q->last = at;
 }
 
 static void dequeue(struct bpe_long *run, uint32_t at)
@@ -216,9 +224,9 @@ static void merge_at(const struct bpe *b, struct bpe_long *run, uint32_t at)
     s[at].next = s[right].next;
     if (s[at].next != NONE)
         s[s[at].next].previous = at;
+    look_up(b, run, at);
     if (previous != NONE)
         look_up(b, run, previous);
-    look_up(b, run, at);
 }
 
 static int fill(const struct bpe *b, struct bpe_long *run, const int32_t *symbols, size_t n)

@@ -3,12 +3,16 @@
 #include "src/text/normalize.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <utf8proc.h>
 
+#include "src/base/mem.h"
 #include "src/base/utf8.h"
+#include "src/text/base64.h"
 #include "src/text/forms.h"
+#include "src/text/precompiled.h"
 #include "src/text/unicode.h"
 
 /* ---- reading the component ---- */
@@ -44,6 +48,22 @@ static int read_strip(struct normalize_step *s, const struct part *part, struct 
     return r ? r : part_get_bool(part, "normalizer Strip", "strip_right", &s->right, why);
 }
 
+static int read_precompiled(struct normalize_step *s, const struct part *part, struct why *why)
+{
+    const char *what = "normalizer Precompiled", *code;
+    size_t n_code, n;
+    int r = part_get_string(part, what, "precompiled_charsmap", &code, &n_code, why);
+    if (r)
+        return r;
+    s->blob = mem_array(base64_max(n_code), 1);
+    if (!s->blob)
+        return -ENOMEM;
+    if (!base64_decode(code, n_code, s->blob, &n))
+        return why_set(why, EX_DATAERR, "%s: 'precompiled_charsmap' is not base64", what);
+    r = charsmap_init(&s->map, s->blob, n, why);
+    return r > 0 ? why_prefix(why, r, "%s", what) : r;
+}
+
 static int read_nothing(struct normalize_step *s, const struct part *part, struct why *why)
 {
     (void)s, (void)part, (void)why;
@@ -63,6 +83,7 @@ static const struct {
     {"NFKD", NORMALIZE_FORM, read_form},
     {"Lowercase", NORMALIZE_LOWERCASE, read_nothing},
     {"Strip", NORMALIZE_STRIP, read_strip},
+    {"Precompiled", NORMALIZE_PRECOMPILED, read_precompiled},
 };
 
 static int add_step(struct normalize *z, const struct part *part, struct why *why)
@@ -100,8 +121,10 @@ int normalize_init(struct normalize *z, const struct part *part, struct why *why
 
 void normalize_deinit(struct normalize *z)
 {
-    for (unsigned i = 0; i < z->n_step; i++)
-        z->steps[i].regex = regex_free(z->steps[i].regex);
+    for (unsigned i = 0; i < z->n_step; i++) {
+        regex_free(z->steps[i].regex);
+        free(z->steps[i].blob);
+    }
     *z = (struct normalize){0};
 }
 
@@ -251,7 +274,8 @@ int normalize_text(const struct normalize *z, struct normalize_run *run, const u
                 : s->kind == NORMALIZE_REPLACE ? replace(s, in, out, why)
                 : s->kind == NORMALIZE_FORM
                     ? forms_apply(in.text, in.n, s->compose, s->compatible, out, &run->codes)
-                    : lowercase(in, out);
+                : s->kind == NORMALIZE_PRECOMPILED ? precompiled_apply(&s->map, in.text, in.n, out)
+                                                   : lowercase(in, out);
         if (r)
             return r;
         in = (struct view){out->data, out->n};

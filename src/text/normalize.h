@@ -7,6 +7,7 @@
 
 #include "src/base/buf.h"
 #include "src/base/err.h"
+#include "src/text/charsmap.h"
 #include "src/text/part.h"
 #include "src/text/regex.h"
 
@@ -18,6 +19,7 @@ enum normalize_kind {
     NORMALIZE_FORM,    /* NFC, NFD, NFKC, NFKD */
     NORMALIZE_LOWERCASE,
     NORMALIZE_STRIP,
+    NORMALIZE_PRECOMPILED,
 };
 
 struct normalize_step {
@@ -27,6 +29,8 @@ struct normalize_step {
     struct regex *regex;
     bool compose, compatible; /* FORM */
     bool left, right;         /* STRIP */
+    uint8_t *blob;            /* PRECOMPILED: what the map points into */
+    struct charsmap map;
 };
 
 struct normalize {

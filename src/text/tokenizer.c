@@ -8,35 +8,107 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "src/base/cleanup.h"
 #include "src/base/mapfile.h"
 #include "src/base/mem.h"
 #include "src/base/utf8.h"
 #include "src/text/tokenizer_file.h"
+#include "src/text/tokenizer_gguf.h"
 #include "src/text/tokenizer_parts.h"
+#include "src/text/tokenizer_ranks.h"
+#include "src/text/tokenizer_sp.h"
+#include "src/weights/gguf.h"
 
-int tokenizer_open(struct tokenizer **ret_tokenizer, const char *path, struct why *why)
+/* ---- opening ---- */
+
+/* JSON begins with a brace; a file that is named so is read as such in any case, for a better sentence. */
+static bool is_json(const struct mapfile *map)
 {
-    CLEANUP_FREE char *inside = NULL;
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        if (asprintf(&inside, "%s/tokenizer.json", path) < 0) {
-            inside = NULL;
-            return -ENOMEM;
-        }
-        path = inside;
-    }
+    size_t i = 0, n_path = strlen(map->path);
+    while (i < map->n && map->data[i] && strchr(" \t\r\n", map->data[i]))
+        i++;
+    return (i < map->n && map->data[i] == '{') ||
+           (n_path >= 5 && strcmp(map->path + n_path - 5, ".json") == 0);
+}
+
+/* What a file holds is told from its first bytes. */
+static int read_content(struct tokenizer *t, const struct mapfile *map, struct why *why)
+{
+    if (is_json(map))
+        return tokenizer_file_read(t, map->data, map->n, why);
+    if (tokenizer_ranks_is(map->data, map->n))
+        return tokenizer_ranks_read(t, map->data, map->n, why);
+    return tokenizer_sp_read(t, map->data, map->n, NULL, why);
+}
+
+static int open_file(struct tokenizer *t, const char *path, struct why *why)
+{
     struct mapfile map = MAPFILE_NULL;
+    struct gguf *gguf = NULL;
     int r = mapfile_open(&map, path, why);
     if (r)
         return r;
-    struct tokenizer *t = mem_array(1, sizeof *t);
-    r = t ? tokenizer_file_read(t, map.data, map.n, why) : -ENOMEM;
+    if (gguf_is_magic(map.data, map.n)) {
+        r = gguf_open(&gguf, path, why); /* whose sentences begin with the path themselves */
+        if (r == 0) {
+            r = tokenizer_gguf_read(t, gguf, why);
+            r = r > 0 ? why_prefix(why, r, "%s", path) : r;
+        }
+        gguf_free(gguf);
+    } else {
+        r = read_content(t, &map, why);
+        r = r > 0 ? why_prefix(why, r, "%s", path) : r;
+    }
     mapfile_close(&map);
+    return r;
+}
+
+static bool is_there(const char *dir, const char *name)
+{
+    CLEANUP_FREE char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        path = NULL;
+    return path && access(path, F_OK) == 0;
+}
+
+/* tokenizer.json, and only where there is none tokenizer.model with its tokenizer_config.json. */
+static int open_folder(struct tokenizer *t, const char *dir, struct why *why)
+{
+    CLEANUP_FREE char *path = NULL;
+    if (!is_there(dir, "tokenizer.json") && is_there(dir, "tokenizer.model"))
+        return tokenizer_sp_open(t, dir, why);
+    if (asprintf(&path, "%s/tokenizer.json", dir) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    return open_file(t, path, why);
+}
+
+int tokenizer_open(struct tokenizer **ret_tokenizer, const char *path, struct why *why)
+{
+    struct stat st;
+    struct tokenizer *t = mem_array(1, sizeof *t);
+    if (!t)
+        return -ENOMEM;
+    bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    int r = is_folder ? open_folder(t, path, why) : open_file(t, path, why);
     if (r) {
         tokenizer_free(t);
-        return r > 0 ? why_prefix(why, r, "%s", path) : r;
+        return r;
+    }
+    *ret_tokenizer = t;
+    return 0;
+}
+
+int tokenizer_from_gguf(struct tokenizer **ret_tokenizer, const struct gguf *file, struct why *why)
+{
+    struct tokenizer *t = mem_array(1, sizeof *t);
+    int r = t ? tokenizer_gguf_read(t, file, why) : -ENOMEM;
+    if (r) {
+        tokenizer_free(t);
+        return r;
     }
     *ret_tokenizer = t;
     return 0;
@@ -47,6 +119,11 @@ struct tokenizer *tokenizer_free(struct tokenizer *t)
     if (t) {
         decode_deinit(&t->decode);
         bpe_deinit(&t->bpe);
+        unigram_deinit(&t->unigram);
+        added_index_deinit(&t->sp.kept);
+        token_list_deinit(&t->sp.named);
+        free(t->sp.scores);
+        free(t->sp.unused);
         pretok_deinit(&t->pretok);
         normalize_deinit(&t->normalize);
         added_index_deinit(&t->raw);
@@ -70,13 +147,24 @@ struct encoding {
     struct normalize_run normalize;
     struct pretok_run pretok;
     struct bpe_run bpe;
+    struct unigram_run unigram;
+    struct sp_merge_run sp_merge;
+    struct buf sp_text, sp_spaces; /* a gap as SentencePiece's normalizer left it; with spaces for marks */
     struct why *why;
 };
 
 static int on_word(void *arg, const uint8_t *word, size_t n)
 {
     struct encoding *e = arg;
-    return bpe_encode(&e->t->bpe, &e->bpe, word, n, e->ids);
+    const struct tokenizer *t = e->t;
+    switch (t->model) {
+    case TOKENIZER_UNIGRAM:
+        return unigram_encode(&t->unigram, &e->unigram, t->vocab.longest, word, n, e->ids);
+    case TOKENIZER_SP_MERGE:
+        return sp_merge_encode(&t->sp.merge, &e->sp_merge, word, n, e->ids);
+    default:
+        return bpe_encode(&t->bpe, &e->bpe, word, n, e->ids);
+    }
 }
 
 /* Text between tokens of an index: goes on to the next step. `first`: it begins where the whole text begins.
@@ -91,7 +179,8 @@ static int split(struct encoding *e, const struct added_index *index, const uint
         .index = index, .tokens = e->t->added, .text = text, .n = n, .skip_special = e->skip_special};
     struct added_match m;
     while (added_walk_next(&w, &m)) {
-        int r = m.from > w.done ? on_gap(e, text + w.done, m.from - w.done, first && w.done == 0) : 0;
+        bool gap = m.from > w.done || (first && w.done == 0 && e->t->sp.prefix); /* a mark alone */
+        int r = gap ? on_gap(e, text + w.done, m.from - w.done, first && w.done == 0) : 0;
         if (r == 0)
             r = token_list_push(e->ids, m.token->id);
         if (r)
@@ -106,10 +195,66 @@ static int cut_words(struct encoding *e, const uint8_t *text, size_t n, bool fir
     return pretok_run_push(&e->pretok, text, n, first);
 }
 
+/* Space marks of the text become spaces, which is what `legacy: false` does first. */
+static int unmark(struct encoding *e, const uint8_t **text, size_t *n)
+{
+    const uint8_t *at = *text, *end = at + *n, *found;
+    struct buf *out = &e->sp_spaces;
+    if (!memmem(at, *n, SP_SPACE, 3))
+        return 0;
+    out->n = 0;
+    int r = 0;
+    for (; r == 0 && (found = memmem(at, (size_t)(end - at), SP_SPACE, 3)); at = found + 3) {
+        r = buf_push(out, at, (size_t)(found - at));
+        if (r == 0)
+            r = buf_push(out, " ", 1);
+    }
+    if (r == 0)
+        r = buf_push(out, at, (size_t)(end - at));
+    *text = out->data;
+    *n = out->n;
+    return r;
+}
+
+/* SentencePiece's normalizer, then all of the gap as one word. */
+static int sp_gap(struct encoding *e, const uint8_t *text, size_t n, bool first)
+{
+    const struct tokenizer_sp *sp = &e->t->sp;
+    int r = sp->modern ? unmark(e, &text, &n) : 0;
+    bool prefix = sp->prefix && first;
+    bool heading = !sp->modern || (!prefix && n && text[0] != ' ');
+    e->sp_text.n = 0;
+    if (r == 0 && prefix)
+        r = buf_push(&e->sp_text, SP_SPACE, 3);
+    if (r == 0)
+        r = sp_normalize(&sp->normalize, text, n, heading, &e->sp_text);
+    if (prefix && sp->normalize.remove_extra && e->sp_text.n == 3)
+        e->sp_text.n = 0;
+    return r || e->sp_text.n == 0 ? r : on_word(e, e->sp_text.data, e->sp_text.n);
+}
+
 static int normalize_gap(struct encoding *e, const uint8_t *text, size_t n, bool first)
 {
+    if (e->t->is_sp)
+        return sp_gap(e, text, n, first);
     int r = normalize_text(&e->t->normalize, &e->normalize, text, n, &text, &n, e->why);
     return r ? r : split(e, &e->t->normalized, text, n, first, cut_words);
+}
+
+/* With `legacy: false` a space mark alone before a special token goes. */
+static void drop_mark(struct encoding *e, size_t start)
+{
+    const struct tokenizer_sp *sp = &e->t->sp;
+    struct token_list *ids = e->ids;
+    if (!sp->modern || ids->n < start + 2 || ids->data[start] != sp->mark)
+        return;
+    for (size_t i = 0; i < sp->named.n; i++) {
+        if (sp->named.data[i] == ids->data[start + 1]) {
+            ids->n--;
+            memmove(ids->data + start, ids->data + start + 1, (ids->n - start) * sizeof *ids->data);
+            break;
+        }
+    }
 }
 
 /* Puts the post-processor's ids around those from `start` on. */
@@ -141,11 +286,17 @@ int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsi
     struct encoding e = {.t = t, .skip_special = !parse, .ids = ids, .why = why};
     pretok_run_init(&e.pretok, &t->pretok, on_word, &e, why);
     int r = split(&e, &t->raw, (const uint8_t *)text, n, true, normalize_gap);
+    if (r == 0)
+        drop_mark(&e, start);
     if (r == 0 && (flags & TOKENIZER_ADD_SPECIAL))
         r = add_special(&e, start, parse);
     normalize_run_deinit(&e.normalize);
     pretok_run_deinit(&e.pretok);
     bpe_run_deinit(&e.bpe);
+    unigram_run_deinit(&e.unigram);
+    sp_merge_run_deinit(&e.sp_merge);
+    buf_deinit(&e.sp_text);
+    buf_deinit(&e.sp_spaces);
     if (r)
         ids->n = start;
     return r;
@@ -170,6 +321,12 @@ int32_t tokenizer_id(const struct tokenizer *t, const char *piece)
         if (t->added[i].n == n && memcmp(t->added[i].content, piece, n) == 0)
             return t->added[i].id;
     return vocab_find(&t->vocab, piece, n);
+}
+
+const int32_t *tokenizer_ends(const struct tokenizer *t, size_t *ret_n)
+{
+    *ret_n = t->n_end;
+    return t->ends;
 }
 
 bool tokenizer_is_special(const struct tokenizer *t, int32_t id)

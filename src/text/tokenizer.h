@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/text/token_list.h"
 
+struct gguf;
 struct tokenizer;
 
 enum {
@@ -17,9 +18,13 @@ enum {
     TOKENIZER_PARSE_SPECIAL = 2, /* the text of a special token is that token; a leading BOS is not doubled */
 };
 
-/* Opens dir/tokenizer.json (or the file itself). EX_NOINPUT where there is none; EX_DATAERR with the place
- * and the unknown or broken part by name; -errno. */
+/* Opens a tokenizer. Of a directory: tokenizer.json, or where there is none tokenizer.model with
+ * tokenizer_config.json; of a file: whichever of these it is, a GGUF file (its vocabulary) or a list of ranks
+ * (tiktoken's; only Llama-3's). EX_NOINPUT where there is none; EX_DATAERR with the place and the unknown or
+ * broken part by name; -errno. */
 int tokenizer_open(struct tokenizer **ret_tokenizer, const char *path, struct why *why);
+/* The vocabulary of an open GGUF file, which may be closed afterwards. EX_DATAERR, -ENOMEM. */
+int tokenizer_from_gguf(struct tokenizer **ret_tokenizer, const struct gguf *file, struct why *why);
 struct tokenizer *tokenizer_free(struct tokenizer *t);
 
 /* Ids of n bytes of UTF-8, appended to *ids. 0, EX_DATAERR (invalid UTF-8, with its byte offset), -ENOMEM.
@@ -33,6 +38,9 @@ int32_t tokenizer_n_vocab(const struct tokenizer *t);
 size_t tokenizer_max_piece(const struct tokenizer *t);
 /* The id of a piece as tokenizer.json spells it, or -1. */
 int32_t tokenizer_id(const struct tokenizer *t, const char *piece);
+/* The ids at which a text ends, as far as the tokenizer's own file says: GGUF's eos, eot and eom, the eos of
+ * tokenizer.model's configuration; none of a tokenizer.json. */
+const int32_t *tokenizer_ends(const struct tokenizer *t, size_t *ret_n);
 bool tokenizer_is_special(const struct tokenizer *t, int32_t id);
 /* The bytes that one id stands for in the middle of a text (a special token's own spelling; nothing for an id
  * that is none). Not NUL-terminated. */

@@ -13,46 +13,44 @@
 #include "src/base/jsonread.h"
 #include "src/base/mem.h"
 #include "src/text/tokenizer_parts.h"
-
-enum { SHOWN = 60 /* bytes of a piece in a sentence */ };
+#include "src/text/unigram_read.h"
 
 struct file {
     struct tokenizer *t;
     struct jsonread r;
     struct why *why;
     const struct part *normalizer, *pre_tokenizer, *post_processor, *decoder;
-    const struct part *type, *unk_token;
+    const struct part *type, *unk_token, *unk_id;
     struct bpe_merge *merges;
     size_t n_merge, merge_capacity;
     bool has_model, has_vocab, merges_skipped; /* the merges came before the vocabulary */
 };
-
-static int shown(size_t n)
-{
-    return n < SHOWN ? (int)n : SHOWN;
-}
 
 /* ---- the vocabulary and the merges ---- */
 
 static int read_vocab(struct file *f)
 {
     struct jsonread *r = &f->r;
-    if (jsonread_next(r) != JSONREAD_OBJECT)
-        return jsonread_fail(r, "'vocab' is %s; of the models only BPE is supported",
-                             jsonread_kind_name(r->kind));
     f->has_vocab = true;
+    if (jsonread_next(r) == JSONREAD_ARRAY) {
+        f->t->model = TOKENIZER_UNIGRAM;
+        return unigram_read(&f->t->unigram, &f->t->vocab, r);
+    }
+    if (r->kind != JSONREAD_OBJECT)
+        return jsonread_fail(r, "'vocab' is %s", jsonread_kind_name(r->kind));
     while (jsonread_next(r) == JSONREAD_KEY) {
         /* A spelling with escapes lies in the reader's scratch, where reading the number leaves it alone. */
         const char *piece = r->string;
         size_t n = r->n_string;
         if (jsonread_next(r) != JSONREAD_INT)
-            return jsonread_fail(r, "the id of '%.*s' is %s", shown(n), piece, jsonread_kind_name(r->kind));
+            return jsonread_fail(r, "the id of '%.*s' is %s", tokenizer_parts_shown(n), piece,
+                                 jsonread_kind_name(r->kind));
         int code = vocab_add(&f->t->vocab, piece, n, r->integer);
         if (code < 0)
             return code;
         if (code)
-            return jsonread_fail(r, "piece '%.*s', id %lld: %s", shown(n), piece, (long long)r->integer,
-                                 vocab_error(code));
+            return jsonread_fail(r, "piece '%.*s', id %lld: %s", tokenizer_parts_shown(n), piece,
+                                 (long long)r->integer, vocab_error(code));
     }
     return r->kind == JSONREAD_ERROR ? r->error : 0;
 }
@@ -67,7 +65,8 @@ static int push_merge(struct file *f, const char *left, size_t n_left, const cha
     };
     if (m.left == VOCAB_NONE || m.right == VOCAB_NONE || m.merged == VOCAB_NONE)
         return jsonread_fail(&f->r, "merge %zu, '%.*s' and '%.*s': %s is no piece of the vocabulary",
-                             f->n_merge, shown(n_left), left, shown(n_right), right,
+                             f->n_merge, tokenizer_parts_shown(n_left), left, tokenizer_parts_shown(n_right),
+                             right,
                              m.left == VOCAB_NONE    ? "the first"
                              : m.right == VOCAB_NONE ? "the second"
                                                      : "both together");
@@ -174,6 +173,8 @@ static int read_model_member(struct file *f, bool merges_only)
         return part_read(&f->type, r, &f->t->arena);
     if (jsonread_is(r, "unk_token"))
         return part_read(&f->unk_token, r, &f->t->arena);
+    if (jsonread_is(r, "unk_id"))
+        return part_read(&f->unk_id, r, &f->t->arena);
     if (jsonread_is(r, "fuse_unk"))
         return read_flag(r, "fuse_unk", &b->fuse_unk);
     if (jsonread_is(r, "byte_fallback"))
@@ -193,7 +194,7 @@ static int read_model_member(struct file *f, bool merges_only)
     for (size_t i = 0; i < sizeof unset / sizeof unset[0]; i++)
         if (jsonread_is(r, unset[i]))
             return read_unset(r, unset[i]);
-    return jsonread_fail(r, "model: '%.*s' is not known", shown(r->n_string), r->string);
+    return jsonread_fail(r, "model: '%.*s' is not known", tokenizer_parts_shown(r->n_string), r->string);
 }
 
 static int read_model(struct file *f, bool merges_only)
@@ -207,7 +208,7 @@ static int read_model(struct file *f, bool merges_only)
         code = read_model_member(f, merges_only);
     if (code == 0 && r->kind == JSONREAD_ERROR)
         code = r->error;
-    if (code == 0 && f->type && !part_is(f->type, "BPE"))
+    if (code == 0 && f->type && !part_is(f->type, "BPE") && !part_is(f->type, "Unigram"))
         code = jsonread_fail(r, "model '%s' is not supported", f->type->string ? f->type->string : "");
     return code;
 }
@@ -221,10 +222,7 @@ static int fill_added(struct file *f, struct added_token *a, const struct part *
     int code = part_get_string(p, what, "content", &a->content, &a->n, f->why);
     if (code == 0 && (!id || id->kind != JSONREAD_INT || id->integer < 0 || id->integer >= VOCAB_MAX_IDS))
         code = why_set(f->why, EX_DATAERR, "added token '%.*s': its id is missing or out of range",
-                       shown(a->n), a->content);
-    if (code == 0 && a->n > ADDED_MAX_BYTES)
-        code = why_set(f->why, EX_DATAERR, "added token '%.*s...' has %zu bytes, at most %d are allowed",
-                       shown(a->n), a->content, a->n, ADDED_MAX_BYTES);
+                       tokenizer_parts_shown(a->n), a->content);
     if (code)
         return code;
     a->id = (int32_t)id->integer;
@@ -245,7 +243,6 @@ static int read_added(struct file *f)
 {
     struct jsonread *r = &f->r;
     struct tokenizer *t = f->t;
-    size_t capacity = 0;
     jsonread_next(r);
     if (r->kind == JSONREAD_NULL)
         return 0;
@@ -254,65 +251,16 @@ static int read_added(struct file *f)
                              t->n_added ? "there twice" : jsonread_kind_name(r->kind));
     while (jsonread_next(r) == JSONREAD_OBJECT) {
         const struct part *p;
-        if (t->n_added == ADDED_MAX_TOKENS)
-            return jsonread_fail(r, "more than %d added tokens", ADDED_MAX_TOKENS);
-        if (t->n_added == capacity) {
-            capacity = capacity ? 2 * capacity : 64;
-            struct added_token *added = mem_resize(t->added, capacity, sizeof *added);
-            if (!added)
-                return -ENOMEM;
-            t->added = added;
-        }
+        struct added_token token = {0};
         int code = part_read(&p, r, &t->arena);
+        if (code == 0)
+            code = fill_added(f, &token, p);
+        if (code == 0)
+            code = tokenizer_parts_push_added(t, &token, f->why);
         if (code)
             return code;
-        t->added[t->n_added] = (struct added_token){0};
-        code = fill_added(f, &t->added[t->n_added], p);
-        if (code)
-            return code;
-        t->n_added += t->added[t->n_added].n != 0; /* an empty one is never found */
     }
     return r->kind == JSONREAD_ARRAY_END ? 0 : jsonread_fail(r, "an added token is no object");
-}
-
-/* Added tokens that are no pieces of the model get their ids; all are checked and indexed. */
-static int seal_added(struct file *f)
-{
-    struct tokenizer *t = f->t;
-    for (size_t i = 0; i < t->n_added; i++) {
-        const struct added_token *a = &t->added[i];
-        int32_t known = vocab_find(&t->vocab, a->content, a->n);
-        if (known == a->id)
-            continue;
-        if (known != VOCAB_NONE)
-            return why_set(f->why, EX_DATAERR, "added token '%.*s' has the id %d, the vocabulary gives it %d",
-                           shown(a->n), a->content, a->id, known);
-        int code = vocab_add_hidden(&t->vocab, a->content, a->n, a->id);
-        if (code > 0)
-            code = why_set(f->why, EX_DATAERR, "added token '%.*s', id %d: %s", shown(a->n), a->content,
-                           a->id, vocab_error(code));
-        if (code)
-            return code;
-    }
-    t->special = mem_array(t->vocab.n_id, sizeof *t->special);
-    if (!t->special)
-        return -ENOMEM;
-    struct normalize_run run = {0};
-    int code = 0;
-    for (size_t i = 0; i < t->n_added && code == 0; i++) {
-        const struct added_token *a = &t->added[i];
-        const uint8_t *search = (const uint8_t *)a->content;
-        size_t n = a->n;
-        t->special[a->id] |= a->special;
-        if (a->normalized)
-            code = normalize_text(&t->normalize, &run, search, n, &search, &n, f->why);
-        if (code == 0 && n)
-            code = added_index_push(a->normalized ? &t->normalized : &t->raw, search, n, (uint32_t)i);
-    }
-    normalize_run_deinit(&run);
-    added_index_seal(&t->raw);
-    added_index_seal(&t->normalized);
-    return code;
 }
 
 /* ---- the whole ---- */
@@ -341,7 +289,7 @@ static int read_member(struct file *f, bool merges_only)
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         if (jsonread_is(r, ignored[i]))
             return skip(r);
-    return jsonread_fail(r, "'%.*s' is not known", shown(r->n_string), r->string);
+    return jsonread_fail(r, "'%.*s' is not known", tokenizer_parts_shown(r->n_string), r->string);
 }
 
 static int read_all(struct file *f, const void *json, size_t n, bool merges_only)
@@ -390,6 +338,31 @@ static int find_unk(struct file *f)
     return 0;
 }
 
+/* The model's tables, when vocabulary and merges are there. */
+static int seal_model(struct file *f)
+{
+    struct tokenizer *t = f->t;
+    const bool is_unigram = t->model == TOKENIZER_UNIGRAM;
+    if (f->type && part_is(f->type, "Unigram") != is_unigram)
+        return why_set(f->why, EX_DATAERR, "model %s: 'vocab' is %s", f->type->string,
+                       is_unigram ? "an array" : "an object");
+    if (is_unigram) {
+        const struct part *unk = unless_null(f->unk_id);
+        bool ok =
+            unk && unk->kind == JSONREAD_INT && unk->integer >= 0 && (uint64_t)unk->integer < t->vocab.n_id;
+        if (!ok)
+            return why_set(f->why, EX_DATAERR, "model Unigram without an 'unk_id' below %zu is not supported",
+                           t->vocab.n_id);
+        t->unigram.unk = (int32_t)unk->integer;
+        t->unigram.byte_fallback = t->bpe.byte_fallback;
+        return unigram_seal(&t->unigram, &t->vocab);
+    }
+    int code = find_unk(f);
+    t->bpe.vocab = &t->vocab;
+    t->bpe.byte_level = t->pretok.byte_level;
+    return code ? code : bpe_seal(&t->bpe, f->merges, f->n_merge);
+}
+
 /* Everything was read: components are made, in the order in which they need each other. */
 static int build(struct file *f)
 {
@@ -401,15 +374,12 @@ static int build(struct file *f)
         code = post_init(&t->post, unless_null(f->post_processor), f->why);
     if (code == 0)
         code = decode_init(&t->decode, unless_null(f->decoder), f->why);
+    if (code == 0 && t->model == TOKENIZER_UNIGRAM && t->pretok.byte_level)
+        code = why_set(f->why, EX_DATAERR, "model Unigram with pre-tokenizer ByteLevel is not supported");
     if (code == 0)
-        code = find_unk(f);
-    if (code)
-        return code;
-    t->bpe.vocab = &t->vocab;
-    t->bpe.byte_level = t->pretok.byte_level;
-    code = bpe_seal(&t->bpe, f->merges, f->n_merge);
+        code = seal_model(f);
     if (code == 0)
-        code = seal_added(f);
+        code = tokenizer_parts_seal_added(t, f->why);
     if (code == 0)
         code = check_post_ids(t, t->post.before, t->post.n_before, f->why);
     if (code == 0)

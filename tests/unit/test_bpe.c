@@ -187,9 +187,9 @@ Test(bpe, runs_of_one_letter)
     add_piece(&m.vocab, "a", 1);
     add_piece(&m.vocab, "aa", 2);
     add_piece(&m.vocab, "aaa", 3);
-    m.merges[0] = (struct bpe_merge){2, 2, 3};
-    m.merges[1] = (struct bpe_merge){3, 3, 1};
-    m.merges[2] = (struct bpe_merge){3, 2, 4};
+    m.merges[0] = (struct bpe_merge){.left = 2, .right = 2, .merged = 3};
+    m.merges[1] = (struct bpe_merge){.left = 3, .right = 3, .merged = 1};
+    m.merges[2] = (struct bpe_merge){.left = 3, .right = 2, .merged = 4};
     m.n_merge = 3;
     m.bpe.vocab = &m.vocab;
     cr_assert_eq(bpe_seal(&m.bpe, m.merges, m.n_merge), 0);

@@ -42,7 +42,7 @@ Test(tokenizer_file, the_model)
     refuse("{\"model\": {\"type\": \"WordPiece\", \"vocab\": {}}}",
            "line 1 column 44: model 'WordPiece' is not supported");
     refuse("{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}",
-           "line 1 column 40: 'vocab' is an array; of the models only BPE is supported");
+           "model Unigram without an 'unk_id' below 0 is not supported");
     refuse("{\"model\": {\"vocab\": {\"a\": 0.5}}}", "line 1 column 27: the id of 'a' is a number");
     refuse("{\"model\": {\"vocab\": {\"a\": -1}}}",
            "line 1 column 27: piece 'a', id -1: its id is out of range");
