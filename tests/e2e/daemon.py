@@ -83,14 +83,16 @@ class Manager:
 class Daemon:
     """lorchd with a model and further options.
 
-    activated: under systemd-socket-activate, which starts lorchd at the first connection. inherit: listening
-    sockets to hand over instead of --listen. ready: wait until the model is loaded. env: changes to the
-    environment. want: the exit status that it shall end with.
+    listen: its socket, instead of one in its directory. activated: under systemd-socket-activate, which
+    starts lorchd at the first connection. inherit: listening sockets to hand over instead of --listen.
+    ready: wait until the model is loaded. env: changes to the environment. want: the exit status that it
+    shall end with.
     """
 
-    def __init__(self, model=None, *options, activated=False, inherit=(), ready=True, env=None, want=0):
+    def __init__(self, model=None, *options, listen=None, activated=False, inherit=(), ready=True, env=None,
+                 want=0):
         self.directory = tempfile.mkdtemp(prefix="lorch-")
-        self.path = os.path.join(self.directory, "lorchd.sock")
+        self.path = listen or os.path.join(self.directory, "lorchd.sock")
         self.manager = Manager(os.path.join(self.directory, "notify"))
         self.want = want
         self._log = []
@@ -172,8 +174,8 @@ class Daemon:
 
     # Talking.
 
-    def connect(self, path=None):
-        return lorch.Client(path or self.path, timeout=LIMIT)
+    def connect(self):
+        return lorch.Client(self.path, timeout=LIMIT)
 
     def ctl(self, *arguments, **options):
         return ctl("-H", self.path, *arguments, **options)
