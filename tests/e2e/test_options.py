@@ -81,13 +81,6 @@ def _():
     contains(result.stdout, "kernels: c, threads: 1")
 
 
-@point("--model may name the weights' file")
-def _():
-    with Daemon(models.DEMO + "/model.safetensors") as daemon, daemon.connect() as client:
-        case = models.demo_cases()[2]
-        equal(client.run(tokens=case["prompt_ids"], temperature=0)["content"], case["text"])
-
-
 @point("LORCH_MODEL names the model where --model does not")
 def _():
     with Daemon(env={"LORCH_MODEL": models.GOLDEN}) as daemon, daemon.connect() as client:
