@@ -33,7 +33,7 @@ struct line {
 /* Reads one line of n bytes: false where it is none of such a list. */
 static bool parse(const uint8_t *s, size_t n, struct line *ret)
 {
-    const uint8_t *space = memchr(s, ' ', n);
+    const uint8_t *space = n ? memchr(s, ' ', n) : NULL; /* an empty file has no bytes to point to */
     size_t n_code = space ? (size_t)(space - s) : 0, at = n_code + 1;
     if (n_code == 0 || n_code > MAX_CODE || n - at > MAX_DIGITS || at == n ||
         !base64_decode((const char *)s, n_code, ret->bytes, &ret->n_byte))
