@@ -57,13 +57,23 @@ class Client:
         self.timeout = timeout
         self.sock.settimeout(timeout)
         try:
-            self.sock.connect(path)
+            self._connect(path)
         except BaseException:
             self.sock.close()
             raise
         self._received = bytearray()
         self._kept = collections.deque()
         self._last_id = 0
+
+    def _connect(self, path):
+        end = None if self.timeout is None else time.monotonic() + self.timeout
+        while True:
+            try:
+                return self.sock.connect(path)
+            except BlockingIOError:  # many connect at once; with a timeout, connect does not wait for its turn
+                if end is not None and time.monotonic() >= end:
+                    raise socket.timeout("no connection within %g s" % self.timeout) from None
+                time.sleep(0.01)
 
     def __enter__(self):
         return self
@@ -203,7 +213,7 @@ class Client:
 
     def wait(self, id):
         """What came of a job, as one dict: the fields of `done`, with content, tokens and logprobs put together
-        from the token frames; raises Error."""
+        from the token frames; raises Error. content is there, empty or not, unless ids alone came."""
         content, lists = None, {}
         for frame in self.frames(id):
             if frame["type"] == "token":
@@ -215,9 +225,11 @@ class Client:
             elif frame["type"] == "error":
                 raise Error(frame)
         result = dict(frame)
+        result.update(lists)
         if content is not None:
             result["content"] = content
-        result.update(lists)
+        elif "tokens" not in result:  # an answer of no tokens; one by ids alone has tokens and no content
+            result.setdefault("content", "")
         return result
 
     def run(self, prompt=None, tokens=None, **fields):

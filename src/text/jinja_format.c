@@ -1,0 +1,506 @@
+/* Formatting with % and with braces: see jinja_format.h. */
+#include "config.h"
+#include "src/text/jinja_format.h"
+
+#include <string.h>
+
+#include "src/base/utf8.h"
+#include "src/text/jinja_get.h"
+#include "src/text/jinja_math.h"
+#include "src/text/jinja_repr.h"
+#include "src/text/jinja_run.h"
+
+struct jinja_value jinja_format_replace(struct jinja_run *run, const struct jinja_string *s,
+                                        const struct jinja_string *old, const struct jinja_string *new,
+                                        int64_t count)
+{
+    struct jinja_builder b = jinja_string_build(run);
+    size_t at = 0;
+    struct jinja_value escaped = jinja_value_none();
+    if (s->is_safe && !new->is_safe) {
+        struct jinja_builder e = jinja_string_build(run);
+        jinja_string_add_escaped(&e, new);
+        escaped = jinja_string_done(&e);
+        new = escaped.string;
+    }
+    while (count-- != 0 && jinja_run_step(run, 1)) {
+        size_t found = jinja_string_find(s, old, at);
+        if (found == SIZE_MAX)
+            break;
+        jinja_string_add_part(&b, s, at, found - at);
+        jinja_string_add_all(&b, new);
+        at = found + old->n;
+        if (old->n > 0)
+            continue;
+        /* Nothing is found before every character and at the end. */
+        if (at == s->n)
+            break;
+        size_t n = utf8_length((uint8_t)s->text[at]);
+        jinja_string_add_part(&b, s, at, n);
+        at += n;
+    }
+    jinja_string_add_part(&b, s, at, s->n - at);
+    return jinja_string_done_safe(&b, s->is_safe);
+}
+
+/* ---- % ---- */
+
+struct percent {
+    struct jinja_run *run;
+    const struct jinja_string *format;
+    size_t at;
+    struct jinja_value values;
+    size_t n_used;
+    bool used_names;
+    struct jinja_builder out;
+};
+
+static char current(const struct percent *p)
+{
+    return p->at < p->format->n ? p->format->text[p->at] : '\0';
+}
+
+static struct jinja_value take_value(struct percent *p)
+{
+    bool many = p->values.kind == JINJA_TUPLE;
+    if (p->n_used >= (many ? p->values.list->n : 1))
+        return jinja_run_fail(p->run, "not enough arguments for format string");
+    size_t i = p->n_used++;
+    return many ? p->values.list->items[i] : p->values;
+}
+
+/* %(name): the value of that name. */
+static struct jinja_value take_named(struct percent *p)
+{
+    size_t from = ++p->at;
+    int depth = 1;
+    while (p->at < p->format->n && depth > 0) {
+        depth += current(p) == '(' ? 1 : current(p) == ')' ? -1 : 0;
+        p->at++;
+    }
+    if (depth > 0)
+        return jinja_run_fail(p->run, "incomplete format key");
+    if (p->values.kind != JINJA_DICT)
+        return jinja_run_fail(p->run, "format requires a mapping");
+    p->used_names = true;
+    struct jinja_value key = jinja_string_part(p->run, p->format, from, p->at - 1 - from);
+    struct jinja_value found = jinja_value_get(p->run, p->values.dict, key);
+    return jinja_value_is_missing(found) ? jinja_run_fail(p->run, "a format's key is missing") : found;
+}
+
+/* Digits, or "*" for the next value. */
+static int64_t read_count(struct percent *p, int64_t limit)
+{
+    int64_t n = 0;
+    if (current(p) == '*') {
+        p->at++;
+        struct jinja_value v = take_value(p);
+        if (v.kind != JINJA_INT && v.kind != JINJA_BOOL)
+            jinja_run_fail(p->run, "* wants int");
+        n = jinja_call_whole(p->run, v, 0);
+    }
+    while (current(p) >= '0' && current(p) <= '9' && n <= limit)
+        n = n * 10 + (p->format->text[p->at++] - '0');
+    if (n > limit || n < -limit)
+        jinja_run_fail(p->run, "a width or precision beyond %lld", (long long)limit);
+    return p->run->code ? 0 : n;
+}
+
+static struct jinja_spec read_spec(struct percent *p, bool *ret_left)
+{
+    struct jinja_spec spec = {.precision = -1};
+    for (; strchr("-+ #0", current(p)) && current(p); p->at++) {
+        char c = current(p);
+        *ret_left |= c == '-';
+        if (c == '+' || (c == ' ' && spec.sign != '+'))
+            spec.sign = c;
+        spec.alternative |= c == '#';
+        spec.zeros |= c == '0';
+    }
+    spec.width = read_count(p, JINJA_FORMAT_WIDTH);
+    *ret_left |= spec.width < 0;
+    spec.width = spec.width < 0 ? -spec.width : spec.width;
+    if (current(p) == '.') {
+        p->at++;
+        int64_t precision = read_count(p, JINJA_FORMAT_PRECISION);
+        spec.precision = precision < 0 ? 0 : precision;
+    }
+    if (current(p) && strchr("hlL", current(p)))
+        p->at++;
+    return spec;
+}
+
+static void add_percent_text(struct percent *p, struct jinja_spec *spec, bool left, struct jinja_value v)
+{
+    struct jinja_value text = spec->type == 's' ? jinja_repr_text(p->run, v) : jinja_repr_value(p->run, v);
+    spec->align = left ? '<' : '>';
+    if (!p->format->is_safe) {
+        jinja_format_add_text(&p->out, spec, text.string);
+        return;
+    }
+    struct jinja_builder b = jinja_string_build(p->run);
+    jinja_string_add_escaped(&b, v.kind == JINJA_STRING ? v.string : text.string);
+    jinja_format_add_text(&p->out, spec, jinja_string_done(&b).string);
+}
+
+/* Integers with a precision have at least so many digits. */
+static void add_percent_number(struct percent *p, struct jinja_spec *spec, bool left, struct jinja_value v)
+{
+    static const struct jinja_string zero = {.text = "0", .n = 1, .n_char = 1};
+    bool as_int = strchr("diuxXo", spec->type) != NULL;
+    if (as_int && v.kind == JINJA_FLOAT && strchr("diu", spec->type))
+        v = jinja_math_truncate(p->run, v.real);
+    if (v.kind == JINJA_UNDEFINED) {
+        jinja_value_fail_undefined(p->run, v);
+        return;
+    }
+    if (!jinja_value_is_number(v) || (as_int && v.kind == JINJA_FLOAT)) {
+        jinja_run_fail(p->run, "%%%c format: a real number is required, not %s", spec->type,
+                       jinja_value_type(v));
+        return;
+    }
+    if (strchr("iu", spec->type))
+        spec->type = 'd';
+    spec->align = left ? '<' : '>';
+    if (as_int && spec->precision >= 0) {
+        struct jinja_spec inner = {.sign = spec->sign,
+                                   .alternative = spec->alternative,
+                                   .precision = -1,
+                                   .type = spec->type,
+                                   .align = '=',
+                                   .fill = &zero};
+        int64_t i = 0;
+        bool negative = jinja_value_is_whole(v, &i) && i < 0;
+        inner.width = spec->precision + (negative || spec->sign) +
+                      (spec->alternative && spec->type != 'd' ? 2 : 0);
+        struct jinja_builder b = jinja_string_build(p->run);
+        jinja_format_add_number(&b, &inner, v);
+        spec->precision = -1;
+        jinja_format_add_text(&p->out, spec, jinja_string_done(&b).string);
+        return;
+    }
+    if (spec->zeros && !left) {
+        spec->align = '=';
+        spec->fill = &zero;
+    }
+    jinja_format_add_number(&p->out, spec, v);
+}
+
+static void add_percent_char(struct percent *p, struct jinja_spec *spec, bool left, struct jinja_value v)
+{
+    struct jinja_builder b = jinja_string_build(p->run);
+    int64_t code;
+    spec->align = left ? '<' : '>';
+    if (jinja_value_is_whole(v, &code) && code >= 0 && code < 0x110000 && (code < 0xd800 || code >= 0xe000))
+        jinja_string_add_code(&b, (uint32_t)code, JINJA_TRUSTED);
+    else if (v.kind == JINJA_STRING && v.string->n_char == 1)
+        jinja_string_add_all(&b, v.string);
+    else
+        jinja_run_fail(p->run, "%%c requires int or char");
+    spec->precision = -1;
+    jinja_format_add_text(&p->out, spec, jinja_string_done(&b).string);
+}
+
+static void add_conversion(struct percent *p)
+{
+    bool left = false;
+    struct jinja_value named = current(p) == '(' ? take_named(p) : jinja_value_missing();
+    struct jinja_spec spec = read_spec(p, &left);
+    spec.type = current(p);
+    if (p->run->code)
+        return;
+    p->at++;
+    if (spec.type == '%') {
+        jinja_string_add(&p->out, "%", 1, JINJA_TRUSTED);
+        return;
+    }
+    if (spec.type == '\0' || !strchr("srdiuxXoeEfFgGc", spec.type)) {
+        jinja_run_fail(p->run, spec.type ? "unsupported format character" : "incomplete format");
+        return;
+    }
+    struct jinja_value v = jinja_value_is_missing(named) ? take_value(p) : named;
+    if (spec.type == 's' || spec.type == 'r')
+        add_percent_text(p, &spec, left, v);
+    else if (spec.type == 'c')
+        add_percent_char(p, &spec, left, v);
+    else
+        add_percent_number(p, &spec, left, v);
+}
+
+struct jinja_value jinja_format_percent(struct jinja_run *run, const struct jinja_string *format,
+                                        struct jinja_value values)
+{
+    struct percent p = {.run = run, .format = format, .values = values, .out = jinja_string_build(run)};
+    while (p.at < format->n && jinja_run_step(run, 1)) {
+        const char *sign = memchr(format->text + p.at, '%', format->n - p.at);
+        size_t end = sign ? (size_t)(sign - format->text) : format->n;
+        jinja_string_add_part(&p.out, format, p.at, end - p.at);
+        p.at = end + 1;
+        if (sign)
+            add_conversion(&p);
+    }
+    size_t given = values.kind == JINJA_TUPLE ? values.list->n : 1;
+    /* Python takes a single value for a mapping that need not be used where it has members. */
+    bool may_be_unused = values.kind == JINJA_DICT || values.kind == JINJA_LIST ||
+                         values.kind == JINJA_UNDEFINED || values.kind == JINJA_VIEW ||
+                         values.kind == JINJA_RANGE || p.used_names;
+    if (p.n_used < given && !may_be_unused)
+        return jinja_run_fail(run, "not all arguments converted during string formatting");
+    return jinja_string_done_safe(&p.out, format->is_safe);
+}
+
+/* ---- braces ---- */
+
+struct braces {
+    struct jinja_run *run;
+    const struct jinja_args *args;
+    size_t n_auto;
+    bool by_number;
+};
+
+static void add_braces(struct braces *f, struct jinja_builder *out, const struct jinja_string *format,
+                       int depth);
+
+static bool all_digits(const struct jinja_string *s, size_t from, size_t to, int64_t *ret_number)
+{
+    *ret_number = 0;
+    for (size_t i = from; i < to; i++) {
+        if (s->text[i] < '0' || s->text[i] > '9' || *ret_number > JINJA_FORMAT_WIDTH)
+            return false;
+        *ret_number = *ret_number * 10 + (s->text[i] - '0');
+    }
+    return to > from;
+}
+
+static struct jinja_value first_of(struct braces *f, const struct jinja_string *s, size_t from, size_t to)
+{
+    int64_t i;
+    if (from == to || all_digits(s, from, to, &i)) {
+        if (from == to ? f->by_number : f->n_auto > 0)
+            return jinja_run_fail(f->run, "cannot switch between automatic and manual field numbering");
+        if (from == to)
+            i = (int64_t)f->n_auto++;
+        else
+            f->by_number = true;
+        return (size_t)i < f->args->n
+                   ? f->args->v[i]
+                   : jinja_run_fail(f->run, "Replacement index %lld out of range", (long long)i);
+    }
+    struct jinja_value key = jinja_string_part(f->run, s, from, to - from);
+    struct jinja_value found =
+        f->args->named ? jinja_value_get(f->run, f->args->named, key) : jinja_value_missing();
+    return jinja_value_is_missing(found) ? jinja_run_fail(f->run, "a format's key is missing") : found;
+}
+
+/* name.attribute[element]: from `from` to `to`. */
+static struct jinja_value field_value(struct braces *f, const struct jinja_string *s, size_t from, size_t to)
+{
+    size_t end = from;
+    while (end < to && s->text[end] != '.' && s->text[end] != '[')
+        end++;
+    struct jinja_value v = first_of(f, s, from, end);
+    while (end < to && !f->run->code) {
+        bool dot = s->text[end] == '.';
+        size_t begin = ++end;
+        while (end < to && (dot ? s->text[end] != '.' && s->text[end] != '[' : s->text[end] != ']'))
+            end++;
+        int64_t i;
+        struct jinja_value key = jinja_string_part(f->run, s, begin, end - begin);
+        if (end == begin || (!dot && end == to))
+            return jinja_run_fail(f->run, "a field name with an empty or open part");
+        if (!dot && all_digits(s, begin, end, &i))
+            key = jinja_value_int(i);
+        v = dot ? jinja_get_attribute(f->run, v, key) : jinja_get_element(f->run, v, key);
+        end += !dot;
+    }
+    return v;
+}
+
+/* [[fill]align][sign][#][0][width][grouping][.precision][type] */
+static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, struct jinja_spec *spec)
+{
+    static const struct jinja_string zero = {.text = "0", .n = 1, .n_char = 1};
+    *spec = (struct jinja_spec){.precision = -1};
+    const char *t = s->text;
+    size_t at = 0, first = s->n ? utf8_length((uint8_t)t[0]) : 0;
+    if (first && first < s->n && strchr("<>=^", t[first])) {
+        spec->fill = jinja_string_part(run, s, 0, first).string;
+        spec->align = t[first];
+        at = first + 1;
+    } else if (s->n && strchr("<>=^", t[0])) {
+        spec->align = t[at++];
+    }
+    if (at < s->n && strchr("+- ", t[at]))
+        spec->sign = t[at++];
+    if (at < s->n && t[at] == '#')
+        spec->alternative = t[at++];
+    if (at < s->n && t[at] == '0') {
+        at++;
+        spec->zeros = true;
+        spec->fill = spec->fill ? spec->fill : &zero;
+    }
+    for (; at < s->n && t[at] >= '0' && t[at] <= '9' && spec->width <= JINJA_FORMAT_WIDTH; at++)
+        spec->width = spec->width * 10 + (t[at] - '0');
+    if (at < s->n && (t[at] == ',' || t[at] == '_'))
+        spec->grouping = t[at++];
+    if (at < s->n && t[at] == '.') {
+        size_t from = ++at;
+        while (at < s->n && t[at] >= '0' && t[at] <= '9')
+            at++;
+        if (!all_digits(s, from, at, &spec->precision))
+            return false;
+    }
+    if (at < s->n)
+        spec->type = t[at++];
+    return at == s->n && spec->width <= JINJA_FORMAT_WIDTH && spec->precision <= JINJA_FORMAT_PRECISION;
+}
+
+static bool is_type(struct jinja_value v, const struct jinja_spec *spec)
+{
+    if (spec->type == 0)
+        return true;
+    if (v.kind == JINJA_STRING)
+        return spec->type == 's';
+    return strchr(v.kind == JINJA_FLOAT ? "eEfFgGn%" : "bcdoxXneEfFgG%", spec->type) != NULL;
+}
+
+static bool fits(struct jinja_value v, const struct jinja_spec *spec)
+{
+    bool text = v.kind == JINJA_STRING,
+         whole = !text && v.kind != JINJA_FLOAT && (!spec->type || strchr("bcdoxXn", spec->type));
+    if (!is_type(v, spec))
+        return false;
+    if (text && (spec->sign || spec->alternative || spec->grouping || spec->align == '='))
+        return false;
+    if (whole && spec->precision >= 0)
+        return false;
+    if (spec->grouping == ',' && spec->type && strchr("boxXcn", spec->type))
+        return false;
+    return !(spec->grouping == '_' && spec->type && strchr("cn", spec->type));
+}
+
+static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_value v,
+                      const struct jinja_string *format)
+{
+    struct jinja_spec spec;
+    bool plain = !jinja_value_is_number(v) && v.kind != JINJA_STRING;
+    if (format->n == 0) {
+        jinja_repr_add_text(out, v);
+        return;
+    }
+    if (plain && v.kind != JINJA_UNDEFINED) {
+        jinja_run_fail(f->run, "unsupported format string passed to %s.__format__", jinja_value_type(v));
+        return;
+    }
+    if (plain) {
+        jinja_run_fail(f->run, "unsupported format string passed to Undefined.__format__");
+        return;
+    }
+    if (!parse_spec(f->run, format, &spec) || !fits(v, &spec)) {
+        jinja_run_fail(f->run, "Invalid format specifier for object of type '%s'", jinja_value_type(v));
+        return;
+    }
+    if (v.kind == JINJA_BOOL &&
+        spec.type == 0) /* a bool without a type is its text, aligned as a number is not */
+        v = jinja_value_int(v.boolean);
+    if (v.kind == JINJA_STRING) {
+        spec.align = spec.align ? spec.align : '<';
+        jinja_format_add_text(out, &spec, v.string);
+        return;
+    }
+    if (!spec.align)
+        spec.align = spec.zeros ? '=' : '>';
+    if (spec.type == 'c') {
+        int64_t code = jinja_call_whole(f->run, v, 0);
+        struct jinja_builder b = jinja_string_build(f->run);
+        if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || spec.sign)
+            jinja_run_fail(f->run, "%%c arg not in range(0x110000)");
+        else
+            jinja_string_add_code(&b, (uint32_t)code, JINJA_TRUSTED);
+        spec.align = spec.align == '=' ? '>' : spec.align;
+        jinja_format_add_text(out, &spec, jinja_string_done(&b).string);
+        return;
+    }
+    jinja_format_add_number(out, &spec, v);
+}
+
+/* {name!conversion:spec}, whose inside is from `from` to `to`. */
+static void add_field(struct braces *f, struct jinja_builder *out, const struct jinja_string *s, size_t from,
+                      size_t to, int depth)
+{
+    size_t end = from;
+    int brackets = 0;
+    char conversion = 0;
+    while (end < to && (brackets || (s->text[end] != ':' && s->text[end] != '!'))) {
+        brackets = s->text[end] == '[' ? 1 : s->text[end] == ']' ? 0 : brackets;
+        end++;
+    }
+    struct jinja_value v = field_value(f, s, from, end);
+    if (end < to && s->text[end] == '!') {
+        conversion = end + 1 < to ? s->text[end + 1] : ' ';
+        end += 2;
+        if (!strchr("rsa", conversion) || (end < to && s->text[end] != ':') || end > to) {
+            jinja_run_fail(f->run, "an unknown conversion in a format");
+            return;
+        }
+    }
+    if (conversion)
+        v = conversion == 's' ? jinja_repr_text(f->run, v) : jinja_repr_value(f->run, v);
+    struct jinja_builder spec = jinja_string_build(f->run);
+    if (end < to) {
+        const struct jinja_string *inner = jinja_string_part(f->run, s, end + 1, to - end - 1).string;
+        add_braces(f, &spec, inner, depth + 1);
+    }
+    const struct jinja_string *format = jinja_string_done(&spec).string;
+    if (!f->run->code)
+        add_value(f, out, v, format);
+}
+
+static size_t field_end(const struct jinja_string *s, size_t at)
+{
+    for (int depth = 1; at < s->n; at++) {
+        depth += s->text[at] == '{' ? 1 : s->text[at] == '}' ? -1 : 0;
+        if (depth == 0)
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static void add_braces(struct braces *f, struct jinja_builder *out, const struct jinja_string *s, int depth)
+{
+    enum { MAX_DEPTH = 2 };
+    size_t at = 0;
+    if (depth >= MAX_DEPTH) {
+        jinja_run_fail(f->run, "Max string recursion exceeded");
+        return;
+    }
+    while (at < s->n && jinja_run_step(f->run, 1)) {
+        size_t from = at;
+        while (at < s->n && s->text[at] != '{' && s->text[at] != '}')
+            at++;
+        jinja_string_add_part(out, s, from, at - from);
+        if (at == s->n)
+            return;
+        if (at + 1 < s->n && s->text[at + 1] == s->text[at]) {
+            jinja_string_add_part(out, s, at, 1);
+            at += 2;
+            continue;
+        }
+        size_t end = s->text[at] == '{' ? field_end(s, at + 1) : SIZE_MAX;
+        if (end == SIZE_MAX) {
+            jinja_run_fail(f->run, "Single '%c' encountered in format string", s->text[at]);
+            return;
+        }
+        add_field(f, out, s, at + 1, end, depth);
+        at = end + 1;
+    }
+}
+
+struct jinja_value jinja_format_braces(struct jinja_run *run, const struct jinja_string *format,
+                                       const struct jinja_args *args)
+{
+    struct braces f = {.run = run, .args = args};
+    struct jinja_builder out = jinja_string_build(run);
+    add_braces(&f, &out, format, 0);
+    return jinja_string_done_safe(&out, format->is_safe);
+}
