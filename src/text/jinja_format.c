@@ -102,7 +102,7 @@ static int64_t read_count(struct percent *p, int64_t limit)
     while (current(p) >= '0' && current(p) <= '9' && n <= limit)
         n = n * 10 + (p->format->text[p->at++] - '0');
     if (n > limit || n < -limit)
-        jinja_run_fail(p->run, "a width or precision beyond %lld", (long long)limit);
+        jinja_run_stop(p->run, JINJA_E_LIMIT, "a width or precision beyond %lld", (long long)limit);
     return p->run->code ? 0 : n;
 }
 
@@ -173,6 +173,8 @@ static void add_percent_number(struct percent *p, struct jinja_spec *spec, bool 
         bool negative = jinja_value_is_whole(v, &i) && i < 0;
         inner.width = spec->precision + (negative || spec->sign) +
                       (spec->alternative && spec->type != 'd' ? 2 : 0);
+        if (spec->zeros && !left && inner.width < spec->width)
+            inner.width = spec->width;
         struct jinja_builder b = jinja_string_build(p->run);
         jinja_format_add_number(&b, &inner, v);
         spec->precision = -1;
@@ -204,16 +206,16 @@ static void add_percent_char(struct percent *p, struct jinja_spec *spec, bool le
 static void add_conversion(struct percent *p)
 {
     bool left = false;
+    if (current(p) == '%') {
+        jinja_string_add_part(&p->out, p->format, p->at++, 1);
+        return;
+    }
     struct jinja_value named = current(p) == '(' ? take_named(p) : jinja_value_missing();
     struct jinja_spec spec = read_spec(p, &left);
     spec.type = current(p);
     if (p->run->code)
         return;
     p->at++;
-    if (spec.type == '%') {
-        jinja_string_add(&p->out, "%", 1, JINJA_TRUSTED);
-        return;
-    }
     if (spec.type == '\0' || !strchr("srdiuxXoeEfFgGc", spec.type)) {
         jinja_run_fail(p->run, spec.type ? "unsupported format character" : "incomplete format");
         return;
@@ -352,7 +354,7 @@ static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, stru
     }
     if (at < s->n)
         spec->type = t[at++];
-    return at == s->n && spec->width <= JINJA_FORMAT_WIDTH && spec->precision <= JINJA_FORMAT_PRECISION;
+    return at == s->n;
 }
 
 static bool is_type(struct jinja_value v, const struct jinja_spec *spec)
@@ -396,7 +398,13 @@ static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_
         jinja_run_fail(f->run, "unsupported format string passed to Undefined.__format__");
         return;
     }
-    if (!parse_spec(f->run, format, &spec) || !fits(v, &spec)) {
+    bool ok = parse_spec(f->run, format, &spec);
+    if (spec.width > JINJA_FORMAT_WIDTH || (spec.precision > JINJA_FORMAT_PRECISION && v.kind != JINJA_STRING)) {
+        jinja_run_stop(f->run, JINJA_E_LIMIT, "a width beyond %d or a precision beyond %d", JINJA_FORMAT_WIDTH,
+                       JINJA_FORMAT_PRECISION);
+        return;
+    }
+    if (!ok || !fits(v, &spec)) {
         jinja_run_fail(f->run, "Invalid format specifier for object of type '%s'", jinja_value_type(v));
         return;
     }

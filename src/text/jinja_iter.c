@@ -140,7 +140,10 @@ struct jinja_value jinja_iter_rest(struct jinja_run *run, struct jinja_iter it)
 
 bool jinja_iter_loop_peek(struct jinja_run *run, struct jinja_loop *loop)
 {
-    return !jinja_value_is_missing(loop->after) || jinja_iter_next(run, &loop->iter, &loop->after);
+    struct jinja_value item;
+    if (jinja_value_is_missing(loop->after) && jinja_iter_next(run, &loop->iter, &item))
+        loop->after = item;
+    return !jinja_value_is_missing(loop->after);
 }
 
 bool jinja_iter_loop_next(struct jinja_run *run, struct jinja_loop *loop, struct jinja_value *ret_item)

@@ -238,6 +238,8 @@ struct jinja_value jinja_math_apply(struct jinja_run *run, enum jinja_operator o
     int64_t i, k;
     if (op == JINJA_MOD && a.kind == JINJA_STRING)
         return jinja_format_percent(run, a.string, b);
+    if (op == JINJA_SUB && (a.kind == JINJA_VIEW || b.kind == JINJA_VIEW))
+        return jinja_run_fail(run, "the difference of dictionary views is a set, which is not supported");
     if (a.kind == JINJA_UNDEFINED || b.kind == JINJA_UNDEFINED)
         return jinja_value_fail_undefined(run, a.kind == JINJA_UNDEFINED ? a : b);
     if (jinja_value_is_whole(a, &i) && jinja_value_is_whole(b, &k))
