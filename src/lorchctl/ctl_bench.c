@@ -29,6 +29,12 @@ struct bench {
     size_t n_result;
 };
 
+/* Lengths of prompts or answers to measure. */
+struct lengths {
+    long n[MAX_LIST];
+    size_t count;
+};
+
 /* One job's figures. */
 struct sample {
     double rate;     /* tokens a second */
@@ -146,26 +152,35 @@ static int measure(struct bench *bench, bool decode, long n)
     return 0;
 }
 
-/* Measures each length of a list "128,512"; "0" measures none. */
-static int measure_list(struct bench *bench, enum ctl_option option, bool decode, const char *fallback)
+static int measure_list(struct bench *bench, bool decode, const struct lengths *list)
 {
-    const char *p = bench->options->values[option];
+    int r = 0;
+    for (size_t i = 0; i < list->count && !r; i++)
+        r = list->n[i] ? measure(bench, decode, list->n[i]) : 0;
+    return r;
+}
+
+/* Reads "128,512"; "0" measures none. */
+static bool read_list(const struct options *options, enum ctl_option option, bool decode,
+                      const char *fallback, struct lengths *ret)
+{
+    const char *p = options->values[option];
     p = p ? p : fallback;
-    for (int i = 0; i < MAX_LIST; i++) {
+    for (ret->count = 0; ret->count < MAX_LIST; p++) {
         char *end;
         long n = strtol(p, &end, 10);
         if (end == p || n < 0 || n > MAX_LENGTH || (*end && *end != ',') || (decode && n == 1)) {
             fprintf(stderr, "lorchctl: --%s takes numbers of tokens separated by commas%s, not '%s'\n",
                     ctl_options[option].name, decode ? ", 2 or more" : "", p);
-            return EX_USAGE;
+            return false;
         }
-        int r = n ? measure(bench, decode, n) : 0;
-        if (r || !*end)
-            return r;
-        p = end + 1;
+        ret->n[ret->count++] = n;
+        p = end;
+        if (!*p)
+            return true;
     }
     fprintf(stderr, "lorchctl: --%s takes %d lengths at most\n", ctl_options[option].name, MAX_LIST);
-    return EX_USAGE;
+    return false;
 }
 
 static void print_head(struct bench *bench)
@@ -199,11 +214,14 @@ int ctl_bench(struct options *options)
 {
     struct bench bench = {
         .options = options, .repeat = 3, .depth = 1, .random = UINT64_C(0x9e3779b97f4a7c15)};
+    struct lengths prompts, answers;
     int r = show_no_arguments(options);
     if (r)
         return r;
     if (!options_int(options, CTL_OPTION_BENCH_REPEAT, 1, MAX_REPEAT, &bench.repeat) ||
-        !options_int(options, CTL_OPTION_BENCH_DEPTH, 1, MAX_LENGTH, &bench.depth))
+        !options_int(options, CTL_OPTION_BENCH_DEPTH, 1, MAX_LENGTH, &bench.depth) ||
+        !read_list(options, CTL_OPTION_BENCH_PROMPT, false, "512", &prompts) ||
+        !read_list(options, CTL_OPTION_BENCH_GENERATE, true, "128", &answers))
         return EX_USAGE;
     r = conn_open(&bench.conn, options->values[CTL_OPTION_SOCKET]);
     if (r)
@@ -215,9 +233,9 @@ int ctl_bench(struct options *options)
         bench.n_ctx = msg_int(msg_get(msg_get(props, "limits"), "n_ctx"), 0);
         bench.weight_bytes = msg_int(msg_get(msg_get(props, "memory"), "weight_bytes"), 0);
         print_head(&bench);
-        r = measure_list(&bench, CTL_OPTION_BENCH_PROMPT, false, "512");
+        r = measure_list(&bench, false, &prompts);
         if (!r)
-            r = measure_list(&bench, CTL_OPTION_BENCH_GENERATE, true, "128");
+            r = measure_list(&bench, true, &answers);
         if (options_has(options, CTL_OPTION_JSON_BENCH))
             puts("]}");
     }
