@@ -28,7 +28,7 @@ enum {
     PROTO_DEFAULT_MAX_TOKENS = 2048,
 };
 
-/* PROTO_HELLO ... PROTO_DETOKENIZE are what clients send and come first; PROTO_HELLO_REPLY ... PROTO_PONG are
+/* PROTO_HELLO ... PROTO_COUNT are what clients send and come first; PROTO_HELLO_REPLY ... PROTO_PONG are
  * what servers send; PROTO_MODEL ... PROTO_FAULT are parts of messages. */
 enum proto_message {
 #define VERB(tag, ...) PROTO_##tag,

@@ -299,6 +299,9 @@ static void check_together(struct request *request)
     case PROTO_TOKENIZE:
         check_text(request, PROTO_TOKENIZE_CONTENT, PROTO_TOKENIZE_INVALID_UTF8);
         break;
+    case PROTO_COUNT:
+        check_text(request, PROTO_COUNT_CONTENT, PROTO_COUNT_INVALID_UTF8);
+        break;
     case PROTO_CANCEL:
         check_one_of(request, PROTO_CANCEL_ID, PROTO_CANCEL_JOB);
         break;

@@ -189,6 +189,9 @@ class Client:
     def detokenize(self, tokens, **fields):
         return self.call("detokenize", tokens=list(tokens), **fields)["content"]
 
+    def count(self, content, **fields):
+        return self.call("count", content=content, **fields)["n_tokens"]
+
     def submit(self, prompt=None, tokens=None, **fields):
         """Sends a job and returns its id."""
         fields.setdefault("id", self.next_id())

@@ -30,6 +30,7 @@ enum job_kind {
     JOB_GENERATE,
     JOB_TOKENIZE,   /* text to ids, answered from the helper thread */
     JOB_DETOKENIZE, /* ids to text, likewise */
+    JOB_COUNT,      /* how many ids a text has, likewise */
 };
 
 /* Fields a request left out: NaN for a float, JOB_UNSET for an integer. The engine fills in the model's. */

@@ -61,8 +61,8 @@ struct notice {
     int64_t index; /* of the first token here */
     char *content; /* n_content bytes of UTF-8; NULL: none (a model without tokenizer) */
     size_t n_content;
-    int32_t *tokens; /* NULL where not asked for */
-    size_t n_token;
+    int32_t *tokens;                 /* NULL where not asked for */
+    size_t n_token;                  /* of count: all there is to tell */
     struct notice_logprob *logprobs; /* [n_logprob] */
     size_t n_logprob;
     struct notice_piece *pieces; /* [n_token]: tokenize with pieces; else NULL */

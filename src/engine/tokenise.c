@@ -99,6 +99,20 @@ static int tokenize(const struct served *served, struct job_ask *ask, struct not
     return 0;
 }
 
+/* How many ids a text has, as a notice. */
+static int count(const struct served *served, struct job_ask *ask, struct notice **ret_notice)
+{
+    int r = encode(served, ask, ret_notice);
+    if (r != 0)
+        return r;
+    struct notice *notice = notice_new(NOTICE_RESULT, ask->job);
+    if (!notice)
+        return refuse_memory(ask, ret_notice);
+    notice->n_token = ask->n_token;
+    *ret_notice = notice;
+    return 0;
+}
+
 /* Writes what the ids stand for. 0, BUF_E_FULL over the cap of the buffer, -ENOMEM. */
 static int decode(const struct served *served, const struct job_ask *ask, struct buf *text)
 {
@@ -155,6 +169,9 @@ static void answer(struct tokenise_lane *lane, struct job_ask *ask)
         break;
     case JOB_DETOKENIZE:
         r = detokenize(lane->served, ask, &notice);
+        break;
+    case JOB_COUNT:
+        r = count(lane->served, ask, &notice);
         break;
     default:
         r = generate(lane->served, ask, &ask->refusal);

@@ -191,6 +191,11 @@ static void put_result(struct msg_out *out, const struct ticket *ticket, const s
         msg_put_text(out, PROTO_DETOKENIZE_RESULT_CONTENT, n->content, n->n_content);
         return;
     }
+    if (ticket->kind == JOB_COUNT) {
+        reply_put_to(out, &to, PROTO_COUNT_RESULT_ID, PROTO_COUNT_RESULT_TRACE_ID);
+        msg_put_int(out, PROTO_COUNT_RESULT_N_TOKENS, (int64_t)n->n_token);
+        return;
+    }
     reply_put_to(out, &to, PROTO_TOKENIZE_RESULT_ID, PROTO_TOKENIZE_RESULT_TRACE_ID);
     msg_put_ints(out, PROTO_TOKENIZE_RESULT_TOKENS, n->tokens, n->n_token);
     if (ticket->shows_pieces) {
@@ -222,21 +227,28 @@ static void push_failure(struct ticket *ticket, const struct notice *n)
     peer_push(ticket->peer, &out);
 }
 
+static enum proto_message message_of(const struct ticket *ticket, const struct notice *n)
+{
+    switch (n->kind) {
+    case NOTICE_PROGRESS:
+        return PROTO_PROGRESS;
+    case NOTICE_TOKEN:
+        return PROTO_TOKEN;
+    case NOTICE_DONE:
+        return PROTO_DONE;
+    default:
+        return ticket->kind == JOB_TOKENIZE     ? PROTO_TOKENIZE_RESULT
+               : ticket->kind == JOB_DETOKENIZE ? PROTO_DETOKENIZE_RESULT
+                                                : PROTO_COUNT_RESULT;
+    }
+}
+
 /* Whatever happens, the ticket is not to be used afterwards where this returns true. */
 static bool push_notice(struct ticket *ticket, const struct notice *n)
 {
-    static const enum proto_message messages[] = {
-        [NOTICE_PROGRESS] = PROTO_PROGRESS,
-        [NOTICE_TOKEN] = PROTO_TOKEN,
-        [NOTICE_DONE] = PROTO_DONE,
-    };
     struct peer *peer = ticket->peer;
     struct msg_out out;
-    if (n->kind == NOTICE_RESULT)
-        peer_begin(peer, &out,
-                   ticket->kind == JOB_TOKENIZE ? PROTO_TOKENIZE_RESULT : PROTO_DETOKENIZE_RESULT);
-    else
-        peer_begin(peer, &out, messages[n->kind]);
+    peer_begin(peer, &out, message_of(ticket, n));
     switch (n->kind) {
     case NOTICE_PROGRESS:
         put_progress(&out, ticket, n);

@@ -36,6 +36,13 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client:
         check("pieces" not in client.call("tokenize", content="One"), "pieces that nobody asked for")
         equal(client.call("tokenize", content="", with_pieces=True)["pieces"], [b"<|begin|>"])
 
+    @point("count is the length of tokenize")
+    def _():
+        for text in TEXTS + (b"a\xffb",):
+            for fields in ({}, {"add_special": False}, {"parse_special": True}):
+                fields = dict(fields, invalid_utf8="replace")
+                equal(client.count(text, **fields), len(client.tokenize(text, **fields)))
+
     @point("the greedy answers' ids are their texts")
     def _():
         for case in models.demo_cases():

@@ -68,6 +68,8 @@ FRAMES = {
                                   parse_special=False, invalid_utf8="error", with_pieces=True)),
     "detokenize": ("DETOKENIZE", dict(type="detokenize", id=9, trace_id="t-5", tokens=[1, 403],
                                       return_special=True)),
+    "count": ("COUNT", dict(type="count", id=10, trace_id="t-6", content=b"Once", add_special=False,
+                            parse_special=True, invalid_utf8="replace")),
 
     "hello-reply": ("HELLO_REPLY", dict(type="hello", id=1, protocol=1, server="lorchd", version="0.1.0",
                                         features=[],
@@ -123,6 +125,7 @@ FRAMES = {
     "tokenize-result": ("TOKENIZE_RESULT", dict(type="result", id=6, trace_id="t-4", tokens=[1, 9038],
                                                 pieces=[b"", b"Once"])),
     "detokenize-result": ("DETOKENIZE_RESULT", dict(type="result", id=9, trace_id="t-5", content="a\u00e4")),
+    "count-result": ("COUNT_RESULT", dict(type="result", id=10, trace_id="t-6", n_tokens=300)),
     "pong": ("PONG", dict(type="pong", id=3, t=-1000, state="ready", engine_idle_ms=12)),
 }
 

@@ -272,6 +272,13 @@ static void detokenize_result(struct msg_out *o)
     msg_put_text(o, PROTO_DETOKENIZE_RESULT_CONTENT, "a\xc3\xa4", 3);
 }
 
+static void count_result(struct msg_out *o)
+{
+    msg_put_int(o, PROTO_COUNT_RESULT_ID, 10);
+    msg_put_str(o, PROTO_COUNT_RESULT_TRACE_ID, "t-6");
+    msg_put_int(o, PROTO_COUNT_RESULT_N_TOKENS, 300);
+}
+
 static void pong(struct msg_out *o)
 {
     msg_put_int(o, PROTO_PONG_ID, 3);
@@ -300,6 +307,7 @@ static const struct {
     {"props-result", PROTO_PROPS_RESULT, props_result},
     {"tokenize-result", PROTO_TOKENIZE_RESULT, tokenize_result},
     {"detokenize-result", PROTO_DETOKENIZE_RESULT, detokenize_result},
+    {"count-result", PROTO_COUNT_RESULT, count_result},
     {"pong", PROTO_PONG, pong},
 };
 
@@ -441,6 +449,7 @@ Test(golden, requests_are_read_and_written)
         {"cancel-job", PROTO_CANCEL},     {"ping", PROTO_PING},
         {"status", PROTO_STATUS},         {"props", PROTO_PROPS},
         {"tokenize", PROTO_TOKENIZE},     {"detokenize", PROTO_DETOKENIZE},
+        {"count", PROTO_COUNT},
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         check_copy(requests[i].file, requests[i].verb);

@@ -37,9 +37,9 @@ Test(proto, rows_of_requests)
 
 Test(proto, messages)
 {
-    static const char *const verbs[] = {"hello",  "generate", "cancel",   "ping",
-                                        "status", "props",    "tokenize", "detokenize"};
-    cr_assert_eq(PROTO_N_VERB, 8);
+    static const char *const verbs[] = {"hello", "generate", "cancel",     "ping", "status",
+                                        "props", "tokenize", "detokenize", "count"};
+    cr_assert_eq(PROTO_N_VERB, 9);
     for (enum proto_message i = 0; i < PROTO_N_MESSAGE; i++) {
         cr_expect_eq(proto_message(i)->direction == PROTO_REQUEST, i < PROTO_N_VERB);
         cr_expect_eq(proto_message(i)->id != PROTO_ID_NONE, i < PROTO_N_VERB);

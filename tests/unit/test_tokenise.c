@@ -67,6 +67,21 @@ Test(tokenise, pieces_are_the_bytes_of_the_text)
     engine_free(engine);
 }
 
+Test(tokenise, count_is_the_number_of_ids)
+{
+    static const char text[] = "Mia and a kite \xe2\x82\xac";
+    struct engine *engine = util_start(util_demo_model(), NULL, 1);
+    struct outcome *ids = util_run(engine, util_ask_text(1, JOB_TOKENIZE, text));
+    cr_assert(ids->kind == NOTICE_RESULT && ids->n_token > 5);
+    engine_submit(engine, util_ask_text(2, JOB_COUNT, text));
+    struct notice *notice = util_next(engine);
+    cr_assert(notice && notice->kind == NOTICE_RESULT);
+    cr_expect(notice->n_token == ids->n_token && !notice->tokens);
+    notice_free(notice);
+    free(ids);
+    engine_free(engine);
+}
+
 Test(tokenise, nothing_gives_nothing)
 {
     struct engine *engine = util_start(util_demo_model(), NULL, 1);
