@@ -11,6 +11,7 @@
 #include "src/lorchctl/conn.h"
 #include "src/lorchctl/ctl.h"
 #include "src/lorchctl/input.h"
+#include "src/lorchctl/offline.h"
 #include "src/lorchctl/options.h"
 #include "src/lorchctl/out.h"
 
@@ -51,14 +52,36 @@ static int collect_ids(const struct options *options, struct buf *ids)
     return r;
 }
 
+static int decode_offline(const struct options *options, const struct buf *ids)
+{
+    struct offline_decoding d = {
+        .tokenizer = options->values[CTL_OPTION_TOKENIZER_DETOKENIZE],
+        .ids = (const int32_t *)(const void *)ids->data,
+        .n = ids->n / sizeof(int32_t),
+        .return_special = options_has_field(options, PROTO_DETOKENIZE_RETURN_SPECIAL),
+        .json = options_has(options, CTL_OPTION_JSON_DETOKENIZE),
+        .jsonl = options_has(options, CTL_OPTION_JSONL_DETOKENIZE),
+    };
+    return offline_decode(&d);
+}
+
 int ctl_detokenize(struct options *options)
 {
     struct conn conn;
     struct buf ids, frame;
     struct msg_out out;
+    const bool is_offline = options_has(options, CTL_OPTION_TOKENIZER_DETOKENIZE),
+               by_line = options_has(options, CTL_OPTION_JSONL_DETOKENIZE);
+    if (by_line && !is_offline)
+        return offline_needs_tokenizer();
     buf_init(&ids, (size_t)PROTO_MAX_ELEMENT * sizeof(int32_t));
     buf_init(&frame, (size_t)FRAME_MAX_IN + FRAME_HEADER);
-    int r = collect_ids(options, &ids);
+    int r = by_line ? 0 : collect_ids(options, &ids);
+    if (!r && is_offline) {
+        r = decode_offline(options, &ids);
+        buf_deinit(&ids);
+        return r;
+    }
     if (!r)
         r = conn_open(&conn, options->values[CTL_OPTION_SOCKET]);
     if (r) {

@@ -21,7 +21,7 @@ int ctl_ping(struct options *options)
     int r = show_no_arguments(options);
     if (r)
         return r;
-    if (!options_int(options, CTL_OPTION_COUNT, 1, MAX_COUNT, &count))
+    if (!options_int(options, CTL_OPTION_TIMES, 1, MAX_COUNT, &count))
         return EX_USAGE;
     r = conn_open(&conn, options->values[CTL_OPTION_SOCKET]);
     if (r)

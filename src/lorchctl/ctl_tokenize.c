@@ -1,16 +1,18 @@
 /* lorchctl tokenize: text to token ids. */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
 
-#include "src/base/utf8.h"
+#include "src/base/cleanup.h"
+#include "src/base/mem.h"
 #include "src/lorchctl/conn.h"
 #include "src/lorchctl/ctl.h"
 #include "src/lorchctl/input.h"
+#include "src/lorchctl/offline.h"
 #include "src/lorchctl/options.h"
 #include "src/lorchctl/out.h"
+#include "src/lorchctl/tokens.h"
 
 static int send_request(struct conn *conn, const struct options *options)
 {
@@ -34,48 +36,42 @@ static int send_request(struct conn *conn, const struct options *options)
     return r;
 }
 
-/* A piece that is no text of its own (half a character) is shown byte by byte. */
-static void print_piece(const struct msg_value *piece)
-{
-    size_t n;
-    const char *bytes = msg_bytes(piece, &n);
-    if (utf8_check((const uint8_t *)bytes, n) == n)
-        out_json_string(stdout, bytes, n);
-    else
-        out_json_value(stdout, piece);
-}
-
-/* The result, with pieces as strings where they are UTF-8. */
-static void print_json(const struct msg_value *result)
-{
-    const struct msg_value *pieces = msg_get(result, "pieces");
-    printf("{\"format\": %d, \"tokens\": ", OUT_FORMAT);
-    out_json_value(stdout, msg_get(result, "tokens"));
-    if (pieces) {
-        fputs(", \"pieces\": [", stdout);
-        for (size_t i = 0; i < msg_count(pieces); i++) {
-            fputs(i ? ", " : "", stdout);
-            print_piece(msg_at(pieces, i));
-        }
-        putchar(']');
-    }
-    puts("}");
-}
-
-static void print_text(const struct msg_value *result)
+static int print_result(const struct options *options, const struct msg_value *result)
 {
     const struct msg_value *tokens = msg_get(result, "tokens"), *pieces = msg_get(result, "pieces");
-    for (size_t i = 0; i < msg_count(tokens); i++) {
-        if (!pieces) {
-            printf(i ? " %" PRId64 : "%" PRId64, msg_int(msg_at(tokens, i), 0));
-            continue;
-        }
-        printf("%" PRId64 "\t", msg_int(msg_at(tokens, i), 0));
-        print_piece(msg_at(pieces, i));
-        putchar('\n');
+    size_t n = msg_count(tokens);
+    CLEANUP_FREE struct tokens_row *rows = mem_array(n, sizeof *rows);
+    if (!rows) {
+        fprintf(stderr, "lorchctl: out of memory\n");
+        return EX_OSERR;
     }
-    if (!pieces)
-        putchar('\n');
+    for (size_t i = 0; i < n; i++) {
+        rows[i].id = msg_int(msg_at(tokens, i), 0);
+        rows[i].piece = msg_bytes(msg_at(pieces, i), &rows[i].n_piece);
+    }
+    if (options_has(options, CTL_OPTION_JSON_TOKENIZE)) {
+        printf("{\"format\": %d, ", OUT_FORMAT);
+        tokens_print_members(stdout, rows, n, pieces);
+        puts("}");
+    } else {
+        tokens_print_text(stdout, rows, n, pieces);
+    }
+    return 0;
+}
+
+static int encode_offline(const struct options *options)
+{
+    struct offline_encoding e = {
+        .tokenizer = options->values[CTL_OPTION_TOKENIZER_TOKENIZE],
+        .text = options->n_argument ? options->arguments[0] : NULL,
+        .add_special = !options_has_field(options, PROTO_TOKENIZE_ADD_SPECIAL),
+        .parse_special = options_has_field(options, PROTO_TOKENIZE_PARSE_SPECIAL),
+        .invalid_utf8 = options_field(options, PROTO_TOKENIZE_INVALID_UTF8),
+        .pieces = options_has(options, CTL_OPTION_PIECES),
+        .json = options_has(options, CTL_OPTION_JSON_TOKENIZE),
+        .jsonl = options_has(options, CTL_OPTION_JSONL_TOKENIZE),
+    };
+    return offline_encode(&e);
 }
 
 int ctl_tokenize(struct options *options)
@@ -85,16 +81,18 @@ int ctl_tokenize(struct options *options)
         fprintf(stderr, "lorchctl: one text, not %d: quote it\n", options->n_argument);
         return EX_USAGE;
     }
+    if (options_has(options, CTL_OPTION_TOKENIZER_TOKENIZE))
+        return encode_offline(options);
+    if (options_has(options, CTL_OPTION_JSONL_TOKENIZE))
+        return offline_needs_tokenizer();
     int r = conn_open(&conn, options->values[CTL_OPTION_SOCKET]);
     if (r)
         return r;
     r = send_request(&conn, options);
     if (!r)
         r = conn_reply(&conn);
-    if (!r && options_has(options, CTL_OPTION_JSON_TOKENIZE))
-        print_json(conn.msg.root);
-    else if (!r)
-        print_text(conn.msg.root);
+    if (!r)
+        r = print_result(options, conn.msg.root);
     conn_close(&conn);
     return r;
 }

@@ -27,6 +27,8 @@ static bool is_hidden(enum proto_field field)
     case PROTO_TOKENIZE_WITH_PIECES:
     case PROTO_DETOKENIZE_ID:
     case PROTO_DETOKENIZE_TOKENS:
+    case PROTO_COUNT_ID:
+    case PROTO_COUNT_CONTENT:
         return true;
     default:
         return !strcmp(proto_field(field)->key, "optional");
@@ -192,12 +194,17 @@ bool options_has(const struct options *options, enum ctl_option option)
     return options->values[option];
 }
 
+const char *options_field(const struct options *options, enum proto_field field)
+{
+    for (size_t i = options->n_field; i-- > 0;)
+        if (options->fields[i].field == field)
+            return options->fields[i].value;
+    return NULL;
+}
+
 bool options_has_field(const struct options *options, enum proto_field field)
 {
-    for (size_t i = 0; i < options->n_field; i++)
-        if (options->fields[i].field == field)
-            return true;
-    return false;
+    return options_field(options, field);
 }
 
 bool options_int(const struct options *options, enum ctl_option option, long min, long max, long *ret)

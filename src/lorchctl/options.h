@@ -47,6 +47,8 @@ int options_parse(struct options *ret_options, enum ctl_command command, int arg
 
 bool options_has(const struct options *options, enum ctl_option option);
 bool options_has_field(const struct options *options, enum proto_field field);
+/* The value of a field option that was given last; NULL: not given. */
+const char *options_field(const struct options *options, enum proto_field field);
 /* A whole number of an own option within [min, max]; prints and returns false where it is none. */
 bool options_int(const struct options *options, enum ctl_option option, long min, long max, long *ret);
 

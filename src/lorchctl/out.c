@@ -34,6 +34,14 @@ void out_json_string(FILE *file, const char *s, size_t n)
     putc('"', file);
 }
 
+void out_json_bytes(FILE *file, const char *bytes, size_t n)
+{
+    putc('[', file);
+    for (size_t i = 0; i < n; i++)
+        fprintf(file, "%s%u", i ? ", " : "", (unsigned char)bytes[i]);
+    putc(']', file);
+}
+
 void out_json_double(FILE *file, double v)
 {
     char text[40];
@@ -110,10 +118,7 @@ void out_json_value(FILE *file, const struct msg_value *v)
         break;
     case MSG_BIN:
         bytes = msg_bytes(v, &n);
-        putc('[', file);
-        for (size_t i = 0; i < n; i++)
-            fprintf(file, "%s%u", i ? ", " : "", (unsigned char)bytes[i]);
-        putc(']', file);
+        out_json_bytes(file, bytes, n);
         break;
     case MSG_ARRAY:
         putc('[', file);

@@ -13,6 +13,8 @@ enum { OUT_FORMAT = 1 }; /* version of the JSON objects, their member "format" *
 
 /* A JSON string of n bytes of UTF-8, quotes included. */
 void out_json_string(FILE *file, const char *s, size_t n);
+/* An array of byte values. */
+void out_json_bytes(FILE *file, const char *bytes, size_t n);
 /* The shortest decimal that reads back as the same number; null for what JSON cannot say. */
 void out_json_double(FILE *file, double v);
 /* Any value: bin becomes an array of byte values. */
@@ -34,4 +36,3 @@ struct out_progress {
 void out_progress(struct out_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void out_progress_clear(struct out_progress *progress);
-
