@@ -40,6 +40,7 @@ struct lk_span {
     const int32_t *pages; /* page numbers of the sequence, enough for pos + n_row positions (host memory) */
     int32_t row, n_row;   /* batch rows [row, row + n_row) */
     int32_t pos;          /* position of the first; each further row is one later */
+    int32_t length;       /* positions that the sequence may reach, the same in all its steps */
 };
 
 /* One step: rows of one or many sequences, grouped by sequence. Host memory, kept by the caller until
@@ -55,6 +56,15 @@ struct lk_batch {
 enum lk_rope_layout {
     LK_ROPE_HALF,        /* i and i + n_rot/2: Hugging Face weights */
     LK_ROPE_INTERLEAVED, /* 2i and 2i + 1: original Llama and GGUF Llama weights */
+};
+
+/* Angles of rotary positions. Host memory, kept until `run`. */
+struct lk_rope {
+    const float *inv_freq;      /* [n_freq]: radians a position */
+    const float *long_inv_freq; /* [n_freq]: instead of inv_freq, for rows of spans whose length is above
+                                   short_ctx; NULL: none */
+    int32_t n_freq, short_ctx;
+    float scale; /* of cosines and sines */
 };
 
 enum lk_act {
@@ -126,10 +136,8 @@ struct lk_ops {
     void (*add)(struct lk_backend *be, float *y, const float *x, size_t n);
 
     /* cos_sin[n_row][2][n_freq] = scale * cos and scale * sin of pos * inv_freq (product, cosine and sine in
-     * double, each result rounded once to float32, then times scale). inv_freq is host memory kept until run.
-     */
-    void (*rope_angles)(struct lk_backend *be, float *cos_sin, const float *inv_freq, int32_t n_freq,
-                        float scale);
+     * double, each result rounded once to float32, then times scale). */
+    void (*rope_angles)(struct lk_backend *be, float *cos_sin, const struct lk_rope *rope);
     /* Turns the first n_rot elements of each head of x[n_row][n_head][head_dim] in place. */
     void (*rope)(struct lk_backend *be, float *x, const float *cos_sin, int32_t n_head, int32_t head_dim,
                  int32_t n_rot, enum lk_rope_layout layout);

@@ -16,7 +16,7 @@ enum {
 /* A row of the batch. */
 struct cpu_row {
     const int32_t *pages;
-    int32_t pos;
+    int32_t pos, length; /* length: of its span */
 };
 
 /* Consecutive rows of one span, at most CPU_TILE_ROW. */
@@ -72,9 +72,7 @@ union cpu_arg {
     } add;
     struct {
         float *cos_sin;
-        const float *inv_freq;
-        int32_t n_freq;
-        float scale;
+        struct lk_rope rope;
     } angles;
     struct {
         float *x;

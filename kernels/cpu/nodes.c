@@ -271,27 +271,28 @@ static void rope_angles_chunk(void *ctx, const void *arg, int32_t i_chunk, int32
     (void)i_thread;
     const struct cpu_backend *cb = ctx;
     const union cpu_arg *a = arg;
-    int32_t step = angle_rows(a->angles.n_freq), end = min_i32((i_chunk + 1) * step, cb->batch->n_row);
-    size_t n = (size_t)a->angles.n_freq;
+    const struct lk_rope *rope = &a->angles.rope;
+    int32_t step = angle_rows(rope->n_freq), end = min_i32((i_chunk + 1) * step, cb->batch->n_row);
+    size_t n = (size_t)rope->n_freq;
     for (int32_t r = i_chunk * step; r < end; r++) {
         float *cosines = a->angles.cos_sin + (size_t)r * 2 * n, *sines = cosines + n;
+        bool is_long = rope->long_inv_freq && cb->rows[r].length > rope->short_ctx;
+        const float *inv_freq = is_long ? rope->long_inv_freq : rope->inv_freq;
         for (size_t i = 0; i < n; i++) {
-            double angle = (double)cb->rows[r].pos * (double)a->angles.inv_freq[i];
-            cosines[i] = (float)cos(angle) * a->angles.scale;
-            sines[i] = (float)sin(angle) * a->angles.scale;
+            double angle = (double)cb->rows[r].pos * (double)inv_freq[i];
+            cosines[i] = (float)cos(angle) * rope->scale;
+            sines[i] = (float)sin(angle) * rope->scale;
         }
     }
 }
 
-void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const float *inv_freq, int32_t n_freq,
-                       float scale)
+void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const struct lk_rope *rope)
 {
     struct cpu_backend *cb = backend_cpu_of(be);
-    union cpu_arg *a = backend_cpu_push(cb, rope_angles_chunk, n_steps(cb->batch->n_row, angle_rows(n_freq)));
+    union cpu_arg *a =
+        backend_cpu_push(cb, rope_angles_chunk, n_steps(cb->batch->n_row, angle_rows(rope->n_freq)));
     a->angles.cos_sin = cos_sin;
-    a->angles.inv_freq = inv_freq;
-    a->angles.n_freq = n_freq;
-    a->angles.scale = scale;
+    a->angles.rope = *rope;
 }
 
 static void rope_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)

@@ -16,8 +16,7 @@ int batch_init(struct batch *b, int32_t max_row, int32_t max_part)
     b->token = mem_array((size_t)max_row, sizeof *b->token);
     b->part = mem_array((size_t)max_part, sizeof *b->part);
     b->span = mem_array((size_t)max_part, sizeof *b->span);
-    b->span_length = mem_array((size_t)max_part, sizeof *b->span_length);
-    if (b->token && b->part && b->span && b->span_length)
+    if (b->token && b->part && b->span)
         return 0;
     batch_deinit(b);
     return -ENOMEM;
@@ -28,7 +27,6 @@ void batch_deinit(struct batch *b)
     free(b->token);
     free(b->part);
     free(b->span);
-    free(b->span_length);
     *b = (struct batch){0};
 }
 
@@ -72,9 +70,11 @@ void batch_add(struct batch *b, struct job *job, int32_t n_row)
         b->logit_row[b->n_logit + i] = first + i;
 
     memcpy(b->token + b->n_row, job->tokens + job->pos, (size_t)n_row * sizeof *b->token);
-    b->span[b->n_part] =
-        (struct lk_span){.pages = job->pages, .row = b->n_row, .n_row = n_row, .pos = job->pos};
-    b->span_length[b->n_part] = job->n_prompt + job->max_tokens;
+    b->span[b->n_part] = (struct lk_span){.pages = job->pages,
+                                          .row = b->n_row,
+                                          .n_row = n_row,
+                                          .pos = job->pos,
+                                          .length = job->n_prompt + job->max_tokens};
     b->part[b->n_part] = (struct batch_part){
         .job = job, .n_row = n_row, .pos = job->pos, .logit = b->n_logit, .n_logit = n_logit};
     b->n_row += n_row;
@@ -93,7 +93,6 @@ struct model_batch batch_model(const struct batch *b)
 {
     return (struct model_batch){
         .rows = {.token = b->token, .n_row = b->n_row, .span = b->span, .n_span = b->n_part},
-        .span_length = b->span_length,
         .logit_rows = b->logit_row,
         .n_logit = b->n_logit,
     };

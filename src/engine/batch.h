@@ -22,7 +22,6 @@ struct batch {
     int32_t *token;          /* [max_row] */
     struct batch_part *part; /* [max_part] */
     struct lk_span *span;    /* [max_part] */
-    int32_t *span_length;    /* [max_part] */
     int32_t logit_row[MODEL_MAX_LOGIT_ROW];
 };
 

@@ -5,8 +5,8 @@
  * residual; RMSNorm, a SiLU-gated feed-forward, a residual. A last norm and the output head.
  *
  * From config.json: the sizes of src/model/shape.h, rms_norm_eps, rope_theta and rope_scaling
- * (src/model/rope_freq.h), attention_bias (q, k, v and o), mlp_bias (gate, up and down), tie_word_embeddings,
- * hidden_act.
+ * (src/model/rope_config.h), attention_bias (q, k, v and o), mlp_bias (gate, up and down),
+ * tie_word_embeddings, hidden_act.
  *
  * Peculiar: tied models use the embedding as output head; head_dim may differ from dim / n_head. */
 #include "config.h"
@@ -20,7 +20,7 @@
 #include "src/model/arch.h"
 #include "src/model/bind.h"
 #include "src/model/model.h"
-#include "src/model/rope_freq.h"
+#include "src/model/rope_config.h"
 #include "src/model/scratch.h"
 #include "src/model/shape.h"
 
@@ -42,11 +42,10 @@ struct llama_layer {
 struct llama {
     struct arch_shape shape;
     struct lk_attn attn; /* all layers'; `layer` is filled in by the step */
-    struct rope_freq rope;
+    struct lk_rope rope;
     float eps; /* of every norm */
     bool attn_bias, ffn_bias, is_tied;
 
-    float *inv_freq;            /* [head_dim / 2] */
     struct lk_mat embed;        /* [n_vocab][dim] */
     struct llama_layer *layers; /* [n_layer] */
     const float *out_norm;      /* [dim] */
@@ -64,7 +63,9 @@ static int llama_read_config(const struct json *config, struct arena *arena, str
     struct arch_shape *s = &m->shape;
     double eps = 1e-6;
     int r = shape_read(config, 2048, s, why);
-    r = r ? r : rope_freq_read(config, s->head_dim, s->n_ctx, 10000, &m->rope, why);
+    struct rope_freq rope = {0};
+    struct rope_want want = {.head_dim = s->head_dim, .n_ctx = s->n_ctx, .theta = 10000, .part = 1};
+    r = r ? r : rope_config_read(config, &want, arena, &rope, why);
     r = r ? r : shape_read_positive(config, "rms_norm_eps", 1, eps, &eps, why);
     r = r ? r : json_get_bool(config, "attention_bias", &m->attn_bias, why);
     r = r ? r : json_get_bool(config, "mlp_bias", &m->ffn_bias, why);
@@ -73,10 +74,10 @@ static int llama_read_config(const struct json *config, struct arena *arena, str
     r = r ? r : shape_refuse(config, refused, why);
     if (r)
         return r;
-    if (m->rope.n_rot != s->head_dim)
+    if (rope.n_rot != s->head_dim)
         return why_set(why, EX_DATAERR, "partial_rotary_factor turns %d of head_dim %d: Llama turns all",
-                       m->rope.n_rot, s->head_dim);
-    s->n_ctx = m->rope.n_ctx;
+                       rope.n_rot, s->head_dim);
+    s->n_ctx = rope.n_ctx;
     m->eps = (float)eps;
     m->attn = (struct lk_attn){
         .n_head = s->n_head,
@@ -87,10 +88,9 @@ static int llama_read_config(const struct json *config, struct arena *arena, str
         .scale = (float)(1 / sqrt((double)s->head_dim)),
     };
     m->layers = arena_array(arena, (size_t)s->n_layer, sizeof *m->layers);
-    m->inv_freq = arena_array(arena, (size_t)s->head_dim / 2, sizeof *m->inv_freq);
-    if (!m->layers || !m->inv_freq)
+    r = rope_freq_make(&rope, arena, &m->rope);
+    if (!m->layers || r)
         return -ENOMEM;
-    rope_freq_fill(&m->rope, m->inv_freq);
     *ret_shape = *s;
     *ret_self = m;
     return 0;
@@ -183,7 +183,7 @@ static void llama_forward(const void *self, const struct arch_step *step)
     struct llama_scratch s = llama_take(m, &scratch, n_row);
 
     ops->embed(be, s.x, &m->embed);
-    ops->rope_angles(be, s.cos_sin, m->inv_freq, m->shape.head_dim / 2, m->rope.scale);
+    ops->rope_angles(be, s.cos_sin, &m->rope);
 
     for (int32_t i = 0; i < m->shape.n_layer; i++) {
         const struct llama_layer *l = &m->layers[i];

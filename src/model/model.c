@@ -176,11 +176,10 @@ static bool on_populate(void *ctx, double fraction)
  * exists yet: page 0 is the warm-up's own, and nothing reads what it leaves there. */
 static int warm_up(struct model *m)
 {
-    static const int32_t zero = 0, one = 1;
-    struct lk_span span = {.pages = &zero, .n_row = 1};
+    static const int32_t zero = 0;
+    struct lk_span span = {.pages = &zero, .n_row = 1, .length = 1};
     struct model_batch batch = {
         .rows = {.token = &zero, .n_row = 1, .span = &span, .n_span = 1},
-        .span_length = &one,
         .logit_rows = &zero,
         .n_logit = 1,
     };
@@ -260,7 +259,7 @@ static void assert_batch(const struct model *m, const struct model_batch *batch)
     int32_t next = 0;
     for (const struct lk_span *span = rows->span; span < rows->span + rows->n_span; span++) {
         assert(span->row == next && span->n_row > 0 && span->pos >= 0 &&
-               span->n_row <= m->info.n_ctx - span->pos);
+               span->n_row <= m->info.n_ctx - span->pos && span->length >= span->pos + span->n_row);
         next += span->n_row;
         for (int32_t i = span->pos / LK_KV_PAGE; i <= (span->pos + span->n_row - 1) / LK_KV_PAGE; i++)
             assert(span->pages[i] >= 0 && span->pages[i] < m->plan.kv.n_page);

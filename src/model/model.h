@@ -71,12 +71,11 @@ const struct model_info *model_info(const struct model *model);
 int32_t model_n_page(const struct model *model);
 
 /* One step. logit_rows[n_logit] are the rows whose logits are wanted (n_logit may be 0, at most
- * MODEL_MAX_LOGIT_ROW). length is what the sequence of each span may reach (prompt and max_tokens): variants
- * of RoPE that depend on it choose by that. 0, LK_E_ABORTED (nothing has changed), -errno. */
+ * MODEL_MAX_LOGIT_ROW). A span's length is what its sequence may reach (prompt and max_tokens): variants of
+ * RoPE that depend on it choose by that. 0, LK_E_ABORTED (nothing has changed), -errno. */
 struct model_batch {
     struct lk_batch rows;
-    const int32_t *span_length; /* [n_span] */
-    const int32_t *logit_rows;  /* [n_logit] */
+    const int32_t *logit_rows; /* [n_logit] */
     int32_t n_logit;
 };
 int model_forward(struct model *model, const struct model_batch *batch, const atomic_bool *abort);

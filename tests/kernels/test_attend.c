@@ -283,6 +283,7 @@ static void test_rope_append(int32_t n_thread, enum lk_rope_layout layout)
     float *q = rig_random(&rig, n_q), *k = rig_random(&rig, n_k), *v = rig_random(&rig, n_k);
     float *cos_sin = rig_floats(&rig, n * 10), inv_freq[] = {1, 0.5f, 0.25f, 0.1f, 0.01f}, *result[2],
           *turned[2];
+    struct lk_rope rope = {.inv_freq = inv_freq, .n_freq = 5, .scale = 1};
     int32_t page = 1;
     struct lk_span span = {.pages = &page, .n_row = shape.n_pos};
     struct lk_batch batch = {.n_row = shape.n_pos, .span = &span, .n_span = 1};
@@ -293,7 +294,7 @@ static void test_rope_append(int32_t n_thread, enum lk_rope_layout layout)
         memcpy(k2, k, n_k * sizeof *k);
         result[fused] = rig_floats(&rig, n_q);
         ops->begin(rig.be, &batch);
-        ops->rope_angles(rig.be, cos_sin, inv_freq, 5, 1);
+        ops->rope_angles(rig.be, cos_sin, &rope);
         if (fused) {
             ops->rope_kv_append(rig.be, &attn, q2, k2, v, cos_sin);
         } else {

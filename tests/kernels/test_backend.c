@@ -170,11 +170,30 @@ static bool rope_is_right(struct rig *rig, enum lk_rope_layout layout, int32_t p
         }
     struct lk_batch batch;
     struct lk_span span;
+    struct lk_rope rope = {.inv_freq = inv_freq, .n_freq = FREQ, .scale = 1.25f};
     rig_begin(rig, &batch, &span, NULL, ROWS, pos);
-    ops->rope_angles(rig->be, cos_sin, inv_freq, FREQ, 1.25f);
+    ops->rope_angles(rig->be, cos_sin, &rope);
     ops->rope(rig->be, x, cos_sin, HEADS, DIM, ROT, layout);
     return ops->run(rig->be, NULL) == 0 && all_close(cos_sin, angles, 0, ROWS * 2 * FREQ, "angles") &&
            all_close(x, want, 4e-7, ROWS * HEADS * DIM, "rope");
+}
+
+/* Two frequencies each: the span that may reach one position more than short_ctx takes the second pair. */
+static bool angles_follow_length(struct rig *rig)
+{
+    const struct lk_ops *ops = rig->be->ops;
+    float near[] = {0.5f, 0.25f}, far[] = {0.125f, 0.0625f};
+    float *cos_sin = rig_floats(rig, 3 * 4);
+    struct lk_rope rope = {.inv_freq = near, .long_inv_freq = far, .n_freq = 2, .short_ctx = 32, .scale = 1};
+    struct lk_span spans[] = {{.row = 0, .n_row = 2, .pos = 7, .length = 32},
+                              {.row = 2, .n_row = 1, .pos = 7, .length = 33}};
+    struct lk_batch batch = {.n_row = 3, .span = spans, .n_span = 2};
+    ops->begin(rig->be, &batch);
+    ops->rope_angles(rig->be, cos_sin, &rope);
+    const double want[] = {cos(3.5),   cos(1.75),   sin(3.5),   sin(1.75),    /* position 7 */
+                           cos(4.0),   cos(2.0),    sin(4.0),   sin(2.0),     /* position 8 */
+                           cos(0.875), cos(0.4375), sin(0.875), sin(0.4375)}; /* position 7 of the other */
+    return ops->run(rig->be, NULL) == 0 && all_close(cos_sin, want, 1e-7, 12, "angles");
 }
 
 static void test_simple(int32_t n_thread)
@@ -190,6 +209,7 @@ static void test_simple(int32_t n_thread)
     check_point(rope_is_right(&rig, LK_ROPE_HALF, 0) && rope_is_right(&rig, LK_ROPE_HALF, 100003) &&
                     rope_is_right(&rig, LK_ROPE_INTERLEAVED, 77),
                 "%d threads: rope", n_thread);
+    check_point(angles_follow_length(&rig), "%d threads: angles by length", n_thread);
     rig_close(&rig);
 }
 

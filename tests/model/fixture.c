@@ -109,6 +109,7 @@ struct sequence *sequence_new(struct model *model, bool from_first)
     struct sequence *s = calloc(1, sizeof *s);
     cr_assert(s);
     s->model = model;
+    s->length = model_info(model)->n_ctx;
     s->pages = calloc((size_t)n_page, sizeof *s->pages);
     s->logits = calloc((size_t)model_info(model)->n_vocab, sizeof *s->logits);
     cr_assert(s->pages && s->logits);
@@ -154,14 +155,13 @@ static void on_trace(void *ctx, const char *name, int32_t layer, const float *x,
 static void feed_chunk(struct sequence *s, const int32_t *tokens, int32_t n)
 {
     const struct model_info *info = model_info(s->model);
-    int32_t rows[MODEL_MAX_LOGIT_ROW], length = info->n_ctx, n_logit = s->all_logits ? n : 1;
+    int32_t rows[MODEL_MAX_LOGIT_ROW], n_logit = s->all_logits ? n : 1;
     cr_assert(n_logit <= MODEL_MAX_LOGIT_ROW);
     for (int32_t i = 0; i < n_logit; i++)
         rows[i] = n - n_logit + i;
-    struct lk_span span = {.pages = s->pages, .row = 0, .n_row = n, .pos = s->n_tok};
+    struct lk_span span = {.pages = s->pages, .row = 0, .n_row = n, .pos = s->n_tok, .length = s->length};
     struct model_batch batch = {
         .rows = {.token = tokens, .n_row = n, .span = &span, .n_span = 1},
-        .span_length = &length,
         .logit_rows = rows,
         .n_logit = n_logit,
     };

@@ -295,15 +295,15 @@ Test(golden, mixed_batch)
     struct sequence *decoding = sequence_new(model, true), *prefill = sequence_new(model, false);
     sequence_feed(decoding, g.ids, n_decoded, CHUNK);
 
-    int32_t tokens[CHUNK], length[] = {CHUNK, CHUNK}, rows[2], n_row = 0;
-    struct lk_span spans[2] = {{.pages = prefill->pages, .row = 0, .n_row = 5, .pos = 0},
-                               {.pages = decoding->pages, .row = 5, .n_row = 1, .pos = n_decoded}};
+    int32_t tokens[CHUNK], rows[2], n_row = 0;
+    struct lk_span spans[2] = {
+        {.pages = prefill->pages, .row = 0, .n_row = 5, .length = CHUNK},
+        {.pages = decoding->pages, .row = 5, .n_row = 1, .pos = n_decoded, .length = CHUNK}};
     for (; n_row < 5; n_row++)
         tokens[n_row] = g.ids[g.n_id - 1 - n_row];
     tokens[n_row++] = g.ids[n_decoded];
     rows[0] = 5, rows[1] = 4;
     struct model_batch batch = {.rows = {.token = tokens, .n_row = n_row, .span = spans, .n_span = 2},
-                                .span_length = length,
                                 .logit_rows = rows,
                                 .n_logit = 2};
     atomic_bool abort = false;
@@ -334,10 +334,8 @@ Test(golden, abort)
     struct model *model = fixture_open(dir, NULL, 2, CHUNK);
     struct outcome want = outcome_of(model, &g, CHUNK, true);
     struct sequence *s = sequence_new(model, true);
-    int32_t length = g.n_id;
-    struct lk_span span = {.pages = s->pages, .n_row = g.n_id};
-    struct model_batch batch = {.rows = {.token = g.ids, .n_row = g.n_id, .span = &span, .n_span = 1},
-                                .span_length = &length};
+    struct lk_span span = {.pages = s->pages, .n_row = g.n_id, .length = g.n_id};
+    struct model_batch batch = {.rows = {.token = g.ids, .n_row = g.n_id, .span = &span, .n_span = 1}};
     atomic_bool abort = true;
     cr_assert_eq(model_forward(model, &batch, &abort), LK_E_ABORTED);
     assert_same(&want, outcome_of(model, &g, CHUNK, true), "after an abort");

@@ -198,11 +198,9 @@ static void direct_logprobs(const int32_t *ids, int32_t n, double *ret_logprobs)
         pages[i] = i;
     for (int32_t i = 0; i < n; i++)
         rows[i] = i;
-    const struct lk_span span = {.pages = pages, .row = 0, .n_row = n, .pos = 0};
-    const struct model_batch batch = {.rows = {.token = ids, .n_row = n, .span = &span, .n_span = 1},
-                                      .span_length = &n,
-                                      .logit_rows = rows,
-                                      .n_logit = n};
+    const struct lk_span span = {.pages = pages, .row = 0, .n_row = n, .length = n};
+    const struct model_batch batch = {
+        .rows = {.token = ids, .n_row = n, .span = &span, .n_span = 1}, .logit_rows = rows, .n_logit = n};
     atomic_bool abort = false;
     cr_assert(model_forward(model, &batch, &abort) == 0);
     const int32_t n_vocab = model_info(model)->n_vocab;

@@ -34,7 +34,7 @@ Test(batch, a_prompt_needs_the_logits_of_its_last_row)
     struct model_batch m = batch_model(&b);
     cr_expect(m.rows.n_row == 4 && m.rows.n_span == 1 && m.n_logit == 1 && m.logit_rows[0] == 3);
     cr_expect(m.rows.token[0] == 1006 && m.rows.span[0].pos == 6 && m.rows.span[0].pages == pages);
-    cr_expect(m.span_length[0] == 15);
+    cr_expect(m.rows.span[0].length == 15);
     batch_deinit(&b);
 }
 

@@ -219,10 +219,9 @@ Test(model, epsilon)
         char dir[SUPPORT_PATH];
         copy_golden(dir, configs[i]);
         struct model *model = fixture_open(dir, "c", 1, 16);
-        static const int32_t zero = 0, length = 1;
-        struct lk_span span = {.pages = &zero, .n_row = 1};
-        struct model_batch batch = {.rows = {.token = &zero, .n_row = 1, .span = &span, .n_span = 1},
-                                    .span_length = &length};
+        static const int32_t zero = 0;
+        struct lk_span span = {.pages = &zero, .n_row = 1, .length = 1};
+        struct model_batch batch = {.rows = {.token = &zero, .n_row = 1, .span = &span, .n_span = 1}};
         atomic_bool abort = false;
         model_trace(model, keep_first_norm, &first[i]);
         cr_assert_eq(model_forward(model, &batch, &abort), 0);
