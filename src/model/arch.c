@@ -38,7 +38,7 @@ int arch_find(const struct json *config, const struct arch **ret_arch, struct wh
             *ret_arch = archs[i];
             return 0;
         }
-    char known[256] = "";
+    char known[512] = "";
     for (size_t i = 0, n = 0; i < N_ARCH && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", archs[i]->name);
     return why_set(why, EX_DATAERR,

@@ -12,17 +12,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <math.h>
-#include <string.h>
-#include <sysexits.h>
 
 #include "kernels/backend.h"
 #include "src/model/arch.h"
 #include "src/model/bind.h"
+#include "src/model/dense.h"
 #include "src/model/model.h"
-#include "src/model/rope_config.h"
-#include "src/model/scratch.h"
-#include "src/model/shape.h"
 
 struct llama_layer {
     const float *attn_norm;   /* [dim] */
@@ -40,11 +35,8 @@ struct llama_layer {
 };
 
 struct llama {
-    struct arch_shape shape;
-    struct lk_attn attn; /* all layers'; `layer` is filled in by the step */
-    struct lk_rope rope;
-    float eps; /* of every norm */
-    bool attn_bias, ffn_bias, is_tied;
+    struct dense dense;
+    bool attn_bias, ffn_bias;
 
     struct lk_mat embed;        /* [n_vocab][dim] */
     struct llama_layer *layers; /* [n_layer] */
@@ -55,43 +47,19 @@ struct llama {
 static int llama_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                              void **ret_self, struct why *why)
 {
-    static const char *const acts[] = {"silu", "swish", NULL};
-    static const char *const refused[] = {"quantization_config", NULL};
+    static const struct dense_default fallback = {.n_ctx = 2048, .theta = 10000, .eps = 1e-6};
     struct llama *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    struct arch_shape *s = &m->shape;
-    double eps = 1e-6;
-    int r = shape_read(config, 2048, s, why);
-    struct rope_freq rope = {0};
-    struct rope_want want = {.head_dim = s->head_dim, .n_ctx = s->n_ctx, .theta = 10000, .part = 1};
-    r = r ? r : rope_config_read(config, &want, arena, &rope, why);
-    r = r ? r : shape_read_positive(config, "rms_norm_eps", 1, eps, &eps, why);
+    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
     r = r ? r : json_get_bool(config, "attention_bias", &m->attn_bias, why);
     r = r ? r : json_get_bool(config, "mlp_bias", &m->ffn_bias, why);
-    r = r ? r : json_get_bool(config, "tie_word_embeddings", &m->is_tied, why);
-    r = r ? r : shape_check_act(config, acts, why);
-    r = r ? r : shape_refuse(config, refused, why);
     if (r)
         return r;
-    if (rope.n_rot != s->head_dim)
-        return why_set(why, EX_DATAERR, "partial_rotary_factor turns %d of head_dim %d: Llama turns all",
-                       rope.n_rot, s->head_dim);
-    s->n_ctx = rope.n_ctx;
-    m->eps = (float)eps;
-    m->attn = (struct lk_attn){
-        .n_head = s->n_head,
-        .n_kv_head = s->n_kv_head,
-        .head_dim = s->head_dim,
-        .n_rot = s->head_dim,
-        .layout = LK_ROPE_HALF,
-        .scale = (float)(1 / sqrt((double)s->head_dim)),
-    };
-    m->layers = arena_array(arena, (size_t)s->n_layer, sizeof *m->layers);
-    r = rope_freq_make(&rope, arena, &m->rope);
-    if (!m->layers || r)
+    m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);
+    if (!m->layers)
         return -ENOMEM;
-    *ret_shape = *s;
+    *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;
 }
@@ -99,13 +67,14 @@ static int llama_read_config(const struct json *config, struct arena *arena, str
 static int llama_bind(void *self, struct bind *bind, struct why *why)
 {
     struct llama *m = self;
-    int32_t dim = m->shape.dim, ff_dim = m->shape.ff_dim, n_vocab = m->shape.n_vocab;
-    int32_t q_dim = m->shape.n_head * m->shape.head_dim, kv_dim = m->shape.n_kv_head * m->shape.head_dim;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t dim = shape->dim, ff_dim = shape->ff_dim, n_vocab = shape->n_vocab;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
     bool bare_attn = !m->attn_bias, bare_ffn = !m->ffn_bias; /* without biases */
     const struct bind_row outer[] = {
         {"model.embed_tokens.weight", BIND_MATRIX(struct llama, embed), {n_vocab, dim}, false},
         {"model.norm.weight", BIND_VECTOR(struct llama, out_norm), {dim}, false},
-        {"lm_head.weight", BIND_MATRIX(struct llama, head), {n_vocab, dim}, m->is_tied},
+        {"lm_head.weight", BIND_MATRIX(struct llama, head), {n_vocab, dim}, m->dense.is_tied},
     };
     const struct bind_row layer[] = {
         {"input_layernorm.weight", BIND_VECTOR(struct llama_layer, attn_norm), {dim}, false},
@@ -126,49 +95,17 @@ static int llama_bind(void *self, struct bind *bind, struct why *why)
         {"mlp.down_proj.bias", BIND_VECTOR(struct llama_layer, bdown), {dim}, bare_ffn},
     };
     int r = bind_rows(bind, m, outer, sizeof outer / sizeof *outer, why, "%s", "");
-    for (int32_t i = 0; i < m->shape.n_layer && !r; i++)
+    for (int32_t i = 0; i < shape->n_layer && !r; i++)
         r = bind_rows(bind, &m->layers[i], layer, sizeof layer / sizeof *layer, why, "model.layers.%d.", i);
-    if (m->is_tied)
+    if (m->dense.is_tied)
         bind_ignore(bind, "lm_head.weight");
     return r;
 }
 
-/* What a step of n_row rows works in. */
-struct llama_scratch {
-    float *x;       /* [n_row][dim]: the residual stream */
-    float *normed;  /* [n_row][dim] */
-    float *q;       /* [n_row][n_head * head_dim] */
-    float *k, *v;   /* [n_row][n_kv_head * head_dim] */
-    float *mixed;   /* [n_row][n_head * head_dim]: attention's weighted values */
-    float *out;     /* [n_row][dim]: what a half of a block adds to x */
-    float *gated;   /* [n_row][ff_dim] */
-    float *up;      /* [n_row][ff_dim] */
-    float *cos_sin; /* [n_row][2][head_dim / 2] */
-};
-
-static struct llama_scratch llama_take(const struct llama *m, struct scratch *scratch, int32_t n_row)
-{
-    int32_t dim = m->shape.dim, q_dim = m->shape.n_head * m->shape.head_dim;
-    int32_t kv_dim = m->shape.n_kv_head * m->shape.head_dim;
-    return (struct llama_scratch){
-        .x = scratch_take(scratch, n_row, dim),
-        .normed = scratch_take(scratch, n_row, dim),
-        .q = scratch_take(scratch, n_row, q_dim),
-        .k = scratch_take(scratch, n_row, kv_dim),
-        .v = scratch_take(scratch, n_row, kv_dim),
-        .mixed = scratch_take(scratch, n_row, q_dim),
-        .out = scratch_take(scratch, n_row, dim),
-        .gated = scratch_take(scratch, n_row, m->shape.ff_dim),
-        .up = scratch_take(scratch, n_row, m->shape.ff_dim),
-        .cos_sin = scratch_take(scratch, n_row, m->shape.head_dim),
-    };
-}
-
 static size_t llama_scratch_bytes(const void *self, int32_t max_row)
 {
-    struct scratch scratch = {0};
-    llama_take(self, &scratch, max_row);
-    return scratch.n_byte;
+    const struct llama *m = self;
+    return dense_bytes(&m->dense, max_row);
 }
 
 static void llama_forward(const void *self, const struct arch_step *step)
@@ -177,21 +114,23 @@ static void llama_forward(const void *self, const struct arch_step *step)
     struct lk_backend *be = step->be;
     const struct lk_ops *ops = be->ops;
     const struct model_batch *batch = step->batch;
-    int32_t n_row = batch->rows.n_row, dim = m->shape.dim, ff_dim = m->shape.ff_dim;
-    int32_t q_dim = m->shape.n_head * m->shape.head_dim, kv_dim = m->shape.n_kv_head * m->shape.head_dim;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t n_row = batch->rows.n_row, dim = shape->dim, ff_dim = shape->ff_dim;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
+    float eps = m->dense.eps;
     struct scratch scratch = {.base = step->scratch};
-    struct llama_scratch s = llama_take(m, &scratch, n_row);
+    struct dense_rows s = dense_take(&m->dense, &scratch, n_row);
 
     ops->embed(be, s.x, &m->embed);
-    ops->rope_angles(be, s.cos_sin, &m->rope);
+    ops->rope_angles(be, s.cos_sin, &m->dense.rope);
 
-    for (int32_t i = 0; i < m->shape.n_layer; i++) {
+    for (int32_t i = 0; i < shape->n_layer; i++) {
         const struct llama_layer *l = &m->layers[i];
-        struct lk_attn attn = m->attn;
+        struct lk_attn attn = m->dense.attn;
         attn.layer = i;
         ops->trace(be, "hidden", i, s.x, n_row, dim);
 
-        ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, m->eps);
+        ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, eps);
         ops->trace(be, "attn_norm", i, s.normed, n_row, dim);
         ops->qkv(be, s.q, s.k, s.v, &l->wq, &l->wk, &l->wv, l->bq, l->bk, l->bv, s.normed, n_row);
         ops->trace(be, "v", i, s.v, n_row, kv_dim);
@@ -204,7 +143,7 @@ static void llama_forward(const void *self, const struct arch_step *step)
         ops->trace(be, "attn_out", i, s.out, n_row, dim);
         ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
 
-        ops->rmsnorm(be, s.normed, s.x, l->ffn_norm, n_row, dim, m->eps);
+        ops->rmsnorm(be, s.normed, s.x, l->ffn_norm, n_row, dim, eps);
         ops->trace(be, "ffn_norm", i, s.normed, n_row, dim);
         ops->gate_up_act(be, s.gated, s.up, &l->gate, &l->up, l->bgate, l->bup, s.normed, n_row, LK_ACT_SILU);
         ops->trace(be, "gated", i, s.gated, n_row, ff_dim);
@@ -212,7 +151,7 @@ static void llama_forward(const void *self, const struct arch_step *step)
         ops->trace(be, "ffn_out", i, s.out, n_row, dim);
         ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
     }
-    ops->trace(be, "hidden", m->shape.n_layer, s.x, n_row, dim);
+    ops->trace(be, "hidden", shape->n_layer, s.x, n_row, dim);
 
     /* Only rows whose logits are wanted go through the last norm and the head, the largest matrix of small
      * models. */
@@ -220,10 +159,10 @@ static void llama_forward(const void *self, const struct arch_step *step)
     if (n_logit == 0)
         return;
     ops->gather(be, s.out, s.x, batch->logit_rows, n_logit, dim);
-    ops->rmsnorm(be, s.normed, s.out, m->out_norm, n_logit, dim, m->eps);
-    ops->trace(be, "out_norm", m->shape.n_layer, s.normed, n_logit, dim);
-    ops->matmul(be, step->logits, m->is_tied ? &m->embed : &m->head, NULL, s.normed, n_logit);
-    ops->trace(be, "logits", m->shape.n_layer, step->logits, n_logit, m->shape.n_vocab);
+    ops->rmsnorm(be, s.normed, s.out, m->out_norm, n_logit, dim, eps);
+    ops->trace(be, "out_norm", shape->n_layer, s.normed, n_logit, dim);
+    ops->matmul(be, step->logits, m->dense.is_tied ? &m->embed : &m->head, NULL, s.normed, n_logit);
+    ops->trace(be, "logits", shape->n_layer, step->logits, n_logit, shape->n_vocab);
 }
 
 const struct arch arch_llama = {

@@ -114,7 +114,8 @@ static void check_case(const char *dir, const char *config_name, const char *lev
     struct golden g = golden_open(temp);
     struct model *model = fixture_open(temp, level, 2, CHUNK);
     struct sequence *s = sequence_new(model, false);
-    sequence_record(s, g.n_id + N_GREEDY);
+    s->length = g.n_id + N_GREEDY;
+    sequence_record(s, s->length);
     sequence_feed(s, g.ids, g.n_id, CHUNK);
     check_prompt(s, &g, what, worst_hidden, worst_logits);
     check_greedy(s, &g, what, worst_logits);
@@ -147,20 +148,20 @@ static void check_cases(const char *root, const char *const *patterns, const cha
                 n_case, worst_hidden, worst_logits);
 }
 
-static const char *const all_llama[] = {"llama*", "yi*", NULL};
+static const char *const cases[] = {"llama*", "yi", "mistral", "mistral-nemo", "qwen2", "qwen3", NULL};
 
 static void check_given(const char *level)
 {
     char root[SUPPORT_PATH];
     support_data(root, "golden");
-    check_cases(root, all_llama, level);
+    check_cases(root, cases, level);
 }
 
 Test(golden, own_cases)
 {
     char root[SUPPORT_PATH];
     support_source(root, "tests/data/golden");
-    check_cases(root, all_llama, NULL);
+    check_cases(root, cases, NULL);
 }
 
 Test(golden, given_cases_in_c)

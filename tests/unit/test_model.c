@@ -137,8 +137,6 @@ Test(model, refused_configurations)
          "RoPE scaling 'new' is not known here"},
         {"\"hidden_act\": \"silu\"", "\"quantization_config\": {\"quant_method\": \"awq\"}",
          "'quantization_config' is set"},
-        {"\"hidden_act\": \"silu\"", "\"partial_rotary_factor\": 0.5",
-         "partial_rotary_factor turns 8 of head_dim 16"},
         {"\"hidden_act\": \"silu\"", "\"head_dim\": 15", "heads of 15"},
         {"\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 0", "'rms_norm_eps' is 0"},
         {"\"eos_token_id\": 2", "\"eos_token_id\": 320",

@@ -1,0 +1,66 @@
+/* What decoders with a gated feed-forward network have in common: see dense.h. */
+#include "config.h"
+
+#include "src/model/dense.h"
+
+#include <math.h>
+
+#include "src/model/rope_config.h"
+#include "src/model/shape.h"
+
+int dense_read_config(const struct json *config, const struct dense_default *fallback, struct arena *arena,
+                      struct dense *ret_dense, struct why *why)
+{
+    static const char *const acts[] = {"silu", "swish", NULL};
+    static const char *const refused[] = {"quantization_config", NULL};
+    struct dense d = {.is_tied = fallback->is_tied};
+    struct arch_shape *s = &d.shape;
+    struct rope_freq rope;
+    double eps = fallback->eps;
+    int r = shape_read(config, fallback->n_ctx, s, why);
+    r = r ? r : shape_check_act(config, acts, why);
+    r = r ? r : shape_refuse(config, refused, why);
+    r = r ? r : shape_read_positive(config, "rms_norm_eps", 1, eps, &eps, why);
+    r = r ? r : json_get_bool(config, "tie_word_embeddings", &d.is_tied, why);
+    struct rope_want want = {.head_dim = s->head_dim, .n_ctx = s->n_ctx, .theta = fallback->theta, .part = 1};
+    r = r ? r : rope_config_read(config, &want, arena, &rope, why);
+    r = r ? r : rope_freq_make(&rope, arena, &d.rope);
+    if (r)
+        return r;
+    s->n_ctx = rope.n_ctx;
+    d.eps = (float)eps;
+    d.attn = (struct lk_attn){
+        .n_head = s->n_head,
+        .n_kv_head = s->n_kv_head,
+        .head_dim = s->head_dim,
+        .n_rot = rope.n_rot,
+        .layout = LK_ROPE_HALF,
+        .scale = (float)(1 / sqrt((double)s->head_dim)),
+    };
+    *ret_dense = d;
+    return 0;
+}
+
+struct dense_rows dense_take(const struct dense *dense, struct scratch *scratch, int32_t n_row)
+{
+    int32_t dim = dense->shape.dim, q_dim = dense_q_dim(dense), kv_dim = dense_kv_dim(dense);
+    return (struct dense_rows){
+        .x = scratch_take(scratch, n_row, dim),
+        .normed = scratch_take(scratch, n_row, dim),
+        .q = scratch_take(scratch, n_row, q_dim),
+        .k = scratch_take(scratch, n_row, kv_dim),
+        .v = scratch_take(scratch, n_row, kv_dim),
+        .mixed = scratch_take(scratch, n_row, q_dim),
+        .out = scratch_take(scratch, n_row, dim),
+        .gated = scratch_take(scratch, n_row, dense->shape.ff_dim),
+        .up = scratch_take(scratch, n_row, dense->shape.ff_dim),
+        .cos_sin = scratch_take(scratch, n_row, dense->attn.n_rot),
+    };
+}
+
+size_t dense_bytes(const struct dense *dense, int32_t n_row)
+{
+    struct scratch scratch = {0};
+    dense_take(dense, &scratch, n_row);
+    return scratch.n_byte;
+}
