@@ -1,6 +1,6 @@
 /* A back end: memory, and the operations that models are written in.
  *
- * Models call these about thirteen operations and nothing else. An operation called between `begin` and
+ * Models call these these operations and nothing else. An operation called between `begin` and
  * `run` is recorded, not computed; `run` computes all that was recorded, in order, as if each had finished
  * before the next began. Pointers to activations, weights and KV pages are addresses in the back end's own
  * memory (on a CPU: ordinary memory) and are dereferenced by nobody above it; `upload` and `download` cross.
@@ -134,6 +134,8 @@ struct lk_ops {
                     enum lk_act act);
     /* y += x, n elements in all. */
     void (*add)(struct lk_backend *be, float *y, const float *x, size_t n);
+    /* y *= factor, n elements in all. */
+    void (*scale)(struct lk_backend *be, float *y, size_t n, float factor);
 
     /* cos_sin[n_row][2][n_freq] = scale * cos and scale * sin of pos * inv_freq (product, cosine and sine in
      * double, each result rounded once to float32, then times scale). */

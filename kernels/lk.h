@@ -42,6 +42,9 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 /* y[n] += x[n]. */
 #define LK_ADD_FN(name) void name(float *y, const float *x, size_t n)
 
+/* y[n] *= factor. */
+#define LK_SCALE_FN(name) void name(float *y, size_t n, float factor)
+
 /* Turns the pairs of one head in place: (a, b) -> (a cos - b sin, b cos + a sin), n_freq pairs. `half`: a is
  * x[i], b is x[i + n_freq]; `pair`: a is x[2i], b is x[2i + 1]. */
 #define LK_ROPE_FN(name) void name(float *x, const float *cos, const float *sin, size_t n_freq)
@@ -69,6 +72,7 @@ typedef LK_RMSNORM_FN((*lk_rmsnorm_fn));
 typedef LK_WIDEN_FN((*lk_widen_fn));
 typedef LK_ACT_MUL_FN((*lk_act_mul_fn));
 typedef LK_ADD_FN((*lk_add_fn));
+typedef LK_SCALE_FN((*lk_scale_fn));
 typedef LK_ROPE_FN((*lk_rope_fn));
 typedef LK_ATTN_PAGE_FN((*lk_attn_page_fn));
 typedef LK_ATTN_MERGE_FN((*lk_attn_merge_fn));
@@ -81,6 +85,7 @@ struct lk_cpu {
     lk_rmsnorm_fn rmsnorm;
     lk_act_mul_fn silu_mul;
     lk_add_fn add;
+    lk_scale_fn scale;
     lk_rope_fn rope_half, rope_pair;
     lk_attn_page_fn attn_page;
     lk_attn_merge_fn attn_merge;

@@ -1,4 +1,4 @@
-/* Element by element: SiLU times a gate's partner, and addition, in C. */
+/* Element by element: SiLU times a gate's partner, addition and scaling, in C. */
 #include "config.h"
 
 #include "kernels/lk.h"
@@ -19,8 +19,15 @@ static LK_ADD_FN(add_c)
         y[i] += x[i];
 }
 
+static LK_SCALE_FN(scale_c)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] *= factor;
+}
+
 void lk_act_init(struct lk_cpu *cpu)
 {
     cpu->silu_mul = silu_mul_c;
     cpu->add = add_c;
+    cpu->scale = scale_c;
 }

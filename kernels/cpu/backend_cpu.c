@@ -172,6 +172,7 @@ static const struct lk_ops ops = {
     .gate_up_act = nodes_gate_up_act,
     .act_mul = nodes_act_mul,
     .add = nodes_add,
+    .scale = nodes_scale,
     .rope_angles = nodes_rope_angles,
     .rope = nodes_rope,
     .kv_append = attend_kv_append,

@@ -71,6 +71,11 @@ union cpu_arg {
         size_t n;
     } add;
     struct {
+        float *y;
+        size_t n;
+        float factor;
+    } scale;
+    struct {
         float *cos_sin;
         struct lk_rope rope;
     } angles;

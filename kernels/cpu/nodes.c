@@ -261,6 +261,23 @@ void nodes_add(struct lk_backend *be, float *y, const float *x, size_t n)
     a->add.n = n;
 }
 
+static void scale_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)
+{
+    (void)i_thread;
+    const struct cpu_backend *cb = ctx;
+    const union cpu_arg *a = arg;
+    size_t from = (size_t)i_chunk * CHUNK_ELEMENTS;
+    cb->cpu.scale(a->scale.y + from, elements_of(a->scale.n, i_chunk), a->scale.factor);
+}
+
+void nodes_scale(struct lk_backend *be, float *y, size_t n, float factor)
+{
+    union cpu_arg *a = backend_cpu_push(backend_cpu_of(be), scale_chunk, n_steps((int64_t)n, CHUNK_ELEMENTS));
+    a->scale.y = y;
+    a->scale.n = n;
+    a->scale.factor = factor;
+}
+
 static int32_t angle_rows(int32_t n_freq)
 {
     return n_freq < CHUNK_ANGLES ? n_steps(CHUNK_ANGLES, n_freq > 0 ? n_freq : 1) : 1;

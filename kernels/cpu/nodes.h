@@ -19,6 +19,7 @@ void nodes_gate_up_act(struct lk_backend *be, float *y, float *tmp, const struct
 void nodes_act_mul(struct lk_backend *be, float *y, const float *g, const float *u, size_t n,
                    enum lk_act act);
 void nodes_add(struct lk_backend *be, float *y, const float *x, size_t n);
+void nodes_scale(struct lk_backend *be, float *y, size_t n, float factor);
 void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const struct lk_rope *rope);
 void nodes_rope(struct lk_backend *be, float *x, const float *cos_sin, int32_t n_head, int32_t head_dim,
                 int32_t n_rot, enum lk_rope_layout layout);

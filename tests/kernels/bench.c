@@ -229,6 +229,11 @@ static void run_add(const struct lk_cpu *cpu)
     cpu->add(bench.y, bench.x, ELEMENTS);
 }
 
+static void run_scale(const struct lk_cpu *cpu)
+{
+    cpu->scale(bench.y, ELEMENTS, 1);
+}
+
 static void run_widen_bf16(const struct lk_cpu *cpu)
 {
     cpu->widen[LK_BF16](bench.y, bench.buffer, ELEMENTS);
@@ -240,6 +245,7 @@ static void time_elements(void)
     time_element("rmsnorm", run_rmsnorm);
     time_element("silu_mul", run_silu_mul);
     time_element("add", run_add);
+    time_element("scale", run_scale);
     time_element("widen BF16", run_widen_bf16);
 }
 

@@ -333,6 +333,24 @@ static int add(const struct lk_cpu *got)
     return n_wrong;
 }
 
+/* One rounding: exact. */
+static int scale(const struct lk_cpu *got)
+{
+    struct check_rng rng = check_rng_for(550);
+    int n_wrong = 0;
+    for (int k = 0; k < CASE_COUNT(case_edge) * 2; k++) {
+        size_t n = (size_t)case_edge[k / 2], bytes = n * sizeof(float);
+        check_case("scale %zu", n);
+        float *y = check_floats(&rng, Y, n, k % 2 ? CHECK_WIDE : CHECK_OUTLIER, k % 3 != 0);
+        float *want = check_memory(Z, bytes, true);
+        for (size_t i = 0; i < n; i++)
+            want[i] = y[i] * 0.3f;
+        got->scale(y, n, 0.3f);
+        n_wrong += !(check_intact(Y) && check_same(want, y, n, "product"));
+    }
+    return n_wrong;
+}
+
 /* ---- RoPE ---- */
 
 /* Two products and a sum, each rounded once. */
@@ -391,6 +409,7 @@ const struct check_op check_ops[] = {
     {"rmsnorm", rmsnorm},
     {"silu_mul", silu_mul},
     {"add", add},
+    {"scale", scale},
     {"rope_half", rope_half},
     {"rope_pair", rope_pair},
     {"attn_page", check_attn_page},

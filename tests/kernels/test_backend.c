@@ -123,7 +123,7 @@ static bool rows_are_right(struct rig *rig, int32_t n_row, int32_t n)
         double square = 0, v = (double)x[i];
         for (size_t k = 0; k < (size_t)n; k++)
             square += (double)x[r * (size_t)n + k] * (double)x[r * (size_t)n + k];
-        want[i] = (double)x[(size_t)rows[r] * (size_t)n + at];
+        want[i] = (double)(x[(size_t)rows[r] * (size_t)n + at] * 0.3f);
         want[all + i] = (double)(sum[i] + x[i]);
         want[2 * all + i] = v / sqrt(square / n + (double)1e-5f) * (double)w[at];
         want[3 * all + i] = v / (1 + exp(-v)) * (double)want[all + i];
@@ -132,10 +132,11 @@ static bool rows_are_right(struct rig *rig, int32_t n_row, int32_t n)
     struct lk_span span;
     rig_begin(rig, &batch, &span, NULL, n_row, 0);
     ops->gather(rig->be, y, x, rows, n_row, n);
+    ops->scale(rig->be, y, all, 0.3f);
     ops->add(rig->be, sum, x, all);
     ops->rmsnorm(rig->be, norm, x, w, n_row, n, 1e-5f);
     ops->act_mul(rig->be, act, x, sum, all, LK_ACT_SILU);
-    bool ok = ops->run(rig->be, NULL) == 0 && all_close(y, want, 0, all, "gather") &&
+    bool ok = ops->run(rig->be, NULL) == 0 && all_close(y, want, 0, all, "gather, scale") &&
               all_close(sum, want + all, 0, all, "add") &&
               all_close(norm, want + 2 * all, 2e-5, all, "rmsnorm") &&
               all_close(act, want + 3 * all, 1e-6, all, "act_mul");
@@ -205,7 +206,7 @@ static void test_simple(int32_t n_thread)
                 "%d threads: embed", n_thread);
     check_point(rows_are_right(&rig, 1, 5000) && rows_are_right(&rig, 530, 40) &&
                     rows_are_right(&rig, 5, 4099),
-                "%d threads: gather, add, rmsnorm, act_mul", n_thread);
+                "%d threads: gather, scale, add, rmsnorm, act_mul", n_thread);
     check_point(rope_is_right(&rig, LK_ROPE_HALF, 0) && rope_is_right(&rig, LK_ROPE_HALF, 100003) &&
                     rope_is_right(&rig, LK_ROPE_INTERLEAVED, 77),
                 "%d threads: rope", n_thread);

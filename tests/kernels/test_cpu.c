@@ -92,6 +92,12 @@ static LK_ADD_FN(add_zero)
     memset(y, 0, n * sizeof *y);
 }
 
+static LK_SCALE_FN(scale_forgets_rest)
+{
+    for (size_t i = 0; i < n / 8 * 8; i++)
+        y[i] *= factor;
+}
+
 static LK_ROPE_FN(rope_nothing)
 {
     (void)x, (void)cos, (void)sin, (void)n_freq;
@@ -184,6 +190,7 @@ static void check_broken_kernels(void)
     EXPECT_FOUND("silu_mul", silu_mul, act_mul_zero);
     EXPECT_FOUND("silu_mul", silu_mul, silu_mul_rough);
     EXPECT_FOUND("add", add, add_zero);
+    EXPECT_FOUND("scale", scale, scale_forgets_rest);
     EXPECT_FOUND("rope_half", rope_half, rope_nothing);
     EXPECT_FOUND("rope_half", rope_half, rope_backwards);
     EXPECT_FOUND("rope_pair", rope_pair, rope_nothing);

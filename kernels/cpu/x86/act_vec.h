@@ -1,4 +1,4 @@
-/* SiLU times a gate's partner, and addition, in the words of vec_avx2.h or vec_avx512.h. */
+/* SiLU times a gate's partner, addition and scaling, in the words of vec_avx2.h or vec_avx512.h. */
 #pragma once
 
 #include "kernels/lk.h"
@@ -26,4 +26,13 @@ LK_ADD_FN(LK_ISA(lk_add))
         vec_store(y + i, vec_add(vec_load(y + i), vec_load(x + i)));
     if (i < n)
         vec_store_part(y + i, vec_add(vec_load_part(y + i, n - i), vec_load_part(x + i, n - i)), n - i);
+}
+
+LK_SCALE_FN(LK_ISA(lk_scale))
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        vec_store(y + i, vec_mul(vec_load(y + i), vec_set1(factor)));
+    if (i < n)
+        vec_store_part(y + i, vec_mul(vec_load_part(y + i, n - i), vec_set1(factor)), n - i);
 }

@@ -13,6 +13,7 @@
     LK_RMSNORM_FN(lk_rmsnorm_##isa);     \
     LK_ACT_MUL_FN(lk_silu_mul_##isa);    \
     LK_ADD_FN(lk_add_##isa);             \
+    LK_SCALE_FN(lk_scale_##isa);         \
     LK_ROPE_FN(lk_rope_half_##isa);      \
     LK_ROPE_FN(lk_rope_pair_##isa);      \
     LK_ATTN_PAGE_FN(lk_attn_page_##isa); \
@@ -29,6 +30,7 @@
         (cpu)->rmsnorm = lk_rmsnorm_##isa;             \
         (cpu)->silu_mul = lk_silu_mul_##isa;           \
         (cpu)->add = lk_add_##isa;                     \
+        (cpu)->scale = lk_scale_##isa;                 \
         (cpu)->rope_half = lk_rope_half_##isa;         \
         (cpu)->rope_pair = lk_rope_pair_##isa;         \
         (cpu)->attn_page = lk_attn_page_##isa;         \
