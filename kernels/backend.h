@@ -35,6 +35,16 @@ struct lk_mat {
     int32_t n_out, n_in;
 };
 
+/* Outputs [from, from + n) of a matrix. */
+static inline struct lk_mat lk_mat_rows(const struct lk_mat *mat, int32_t from, int32_t n)
+{
+    size_t row_bytes = lk_dtype_bytes(mat->type, (size_t)mat->n_in);
+    return (struct lk_mat){.data = (const char *)mat->data + (size_t)from * row_bytes,
+                           .type = mat->type,
+                           .n_out = n,
+                           .n_in = mat->n_in};
+}
+
 /* Consecutive rows of one sequence within a batch. */
 struct lk_span {
     const int32_t *pages; /* page numbers of the sequence, enough for pos + n_row positions (host memory) */

@@ -15,6 +15,11 @@
 
 enum { MAX_CASE = 64, N_GREEDY = 16, CHUNK = 64 };
 
+/* Names or patterns of the cases that are computed. */
+static const char *const cases[] = {"llama*", "yi",      "mistral", "mistral-nemo",    "qwen2",
+                                    "qwen3",  "smollm3", "phi3",    "phi3-longrope-*", "phi3-phi4mini",
+                                    "olmo2",  "granite", NULL};
+
 struct golden {
     struct safetensors *file;
     int32_t *ids, n_id; /* the prompt */
@@ -125,43 +130,58 @@ static void check_case(const char *dir, const char *config_name, const char *lev
     support_dir_remove(temp);
 }
 
-/* Cases below root whose names match one of the patterns (NULL-terminated), both spellings of the
- * configuration. */
-static void check_cases(const char *root, const char *const *patterns, const char *level)
+/* Calls fn for each case below root whose name matches one of `cases`; how many there were. */
+static int for_each_case(const char *root, void (*fn)(const char *dir, void *ctx), void *ctx)
 {
-    double worst_hidden = 0, worst_logits = 0;
     int n_case = 0;
     DIR *d = opendir(root);
     cr_assert(d, "%s: %m", root);
     for (struct dirent *e; (e = readdir(d));)
-        for (const char *const *p = patterns; *p; p++)
+        for (const char *const *p = cases; *p; p++)
             if (!fnmatch(*p, e->d_name, FNM_PERIOD)) {
                 char dir[2 * SUPPORT_PATH];
                 snprintf(dir, sizeof dir, "%s/%s", root, e->d_name);
-                check_case(dir, "config.json", level, &worst_hidden, &worst_logits);
-                check_case(dir, "config.v5.json", level, &worst_hidden, &worst_logits);
+                fn(dir, ctx);
                 n_case++;
             }
     closedir(d);
     cr_assert(n_case > 0, "no case in %s", root);
-    cr_log_info("%s: %d cases, hidden states within %.2g, logits within %.2g\n", level ? level : "best",
-                n_case, worst_hidden, worst_logits);
+    return n_case;
 }
 
-static const char *const cases[] = {"llama*", "yi", "mistral", "mistral-nemo", "qwen2", "qwen3", NULL};
+struct worst {
+    const char *level;
+    double hidden, logits;
+};
+
+/* Both spellings of the configuration. */
+static void check_both(const char *dir, void *ctx)
+{
+    struct worst *worst = ctx;
+    check_case(dir, "config.json", worst->level, &worst->hidden, &worst->logits);
+    check_case(dir, "config.v5.json", worst->level, &worst->hidden, &worst->logits);
+}
+
+static void check_cases(const char *root, const char *level)
+{
+    struct worst worst = {.level = level};
+    int n_case = for_each_case(root, check_both, &worst);
+    cr_log_info("%s: %d cases, hidden states within %.2g, logits within %.2g\n", level ? level : "best",
+                n_case, worst.hidden, worst.logits);
+}
 
 static void check_given(const char *level)
 {
     char root[SUPPORT_PATH];
     support_data(root, "golden");
-    check_cases(root, cases, level);
+    check_cases(root, level);
 }
 
 Test(golden, own_cases)
 {
     char root[SUPPORT_PATH];
     support_source(root, "tests/data/golden");
-    check_cases(root, cases, NULL);
+    check_cases(root, NULL);
 }
 
 Test(golden, given_cases_in_c)
@@ -190,7 +210,8 @@ static struct outcome outcome_of(struct model *model, const struct golden *g, in
 {
     struct outcome o;
     struct sequence *s = sequence_new(model, from_first);
-    sequence_record(s, g->n_id + N_GREEDY);
+    s->length = g->n_id + N_GREEDY;
+    sequence_record(s, s->length);
     sequence_feed(s, g->ids, g->n_id, chunk);
     sequence_greedy(s, o.greedy, N_GREEDY);
     o.n_byte = (size_t)s->n_tok * (size_t)model_info(model)->n_vocab * sizeof *o.logits;
@@ -240,6 +261,36 @@ Test(golden, same_bits_with_avx2)
 Test(golden, same_bits_with_avx512)
 {
     check_same_bits("avx512");
+}
+
+/* Every family: single tokens and chunks, other pages and threads, and A after B. */
+static void check_family_bits(const char *dir, void *ctx)
+{
+    (void)ctx;
+    struct golden a = golden_open(dir), b = golden_open(dir);
+    for (int32_t i = 0; i < b.n_id; i++)
+        b.ids[i] = (b.ids[i] * 7 + i) % 320;
+    struct model *model = fixture_open(dir, NULL, 1, CHUNK);
+    struct outcome want = outcome_of(model, &a, CHUNK, true);
+    assert_same(&want, outcome_of(model, &a, 1, true), dir);
+    struct outcome other = outcome_of(model, &b, CHUNK, true);
+    cr_assert(memcmp(want.logits, other.logits, want.n_byte), "%s: the prompt makes no difference", dir);
+    free(other.logits);
+    assert_same(&want, outcome_of(model, &a, 7, false), dir);
+    model_free(model);
+    model = fixture_open(dir, NULL, 3, CHUNK);
+    assert_same(&want, outcome_of(model, &a, 31, true), dir);
+    model_free(model);
+    free(want.logits);
+    golden_close(&a);
+    golden_close(&b);
+}
+
+Test(golden, same_bits_of_all_families)
+{
+    char root[SUPPORT_PATH];
+    support_data(root, "golden");
+    for_each_case(root, check_family_bits, NULL);
 }
 
 /* More rows than the logits of one step: the last row's are the same after a single prefill. */

@@ -1,0 +1,161 @@
+/* Phi-3: Phi-3 mini, small context and long, 3.5 mini, 4 and 4-mini.
+ *
+ * Abdin et al. 2024, "Phi-3 Technical Report" and "Phi-4 Technical Report". Llama's block with fused weights.
+ *
+ * From config.json: what src/model/dense.h reads (LongRoPE with a short and a long set of factors,
+ * partial_rotary_factor, tied output in 4-mini), sliding_window for all layers.
+ *
+ * Peculiar: queries, keys and values are one matrix, gate and up are one matrix: rows below each other. */
+#include "config.h"
+
+#include <errno.h>
+
+#include "kernels/backend.h"
+#include "src/model/arch.h"
+#include "src/model/bind.h"
+#include "src/model/dense.h"
+#include "src/model/model.h"
+#include "src/model/shape.h"
+#include "src/model/window.h"
+
+struct phi3_layer {
+    const float *attn_norm; /* [dim] */
+    struct lk_mat wqkv;     /* [(n_head + 2 n_kv_head) * head_dim][dim]: queries, keys, values */
+    struct lk_mat wo;       /* [dim][n_head * head_dim] */
+    const float *ffn_norm;  /* [dim] */
+    struct lk_mat gate_up;  /* [2 ff_dim][dim]: gate, up */
+    struct lk_mat down;     /* [dim][ff_dim] */
+};
+
+struct phi3 {
+    struct dense dense;
+
+    struct lk_mat embed;       /* [n_vocab][dim] */
+    struct phi3_layer *layers; /* [n_layer] */
+    const float *out_norm;     /* [dim] */
+    struct lk_mat head;        /* [n_vocab][dim]; tied: unused */
+};
+
+static int phi3_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
+                            void **ret_self, struct why *why)
+{
+    static const struct dense_default fallback = {.n_ctx = 4096, .theta = 10000, .eps = 1e-5};
+    static const char *const refused[] = {"attention_bias", "mlp_bias", "lm_head_bias", NULL};
+    struct phi3 *m = arena_array(arena, 1, sizeof *m);
+    if (!m)
+        return -ENOMEM;
+    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    r = r ? r : shape_refuse(config, refused, why);
+    int32_t window;
+    r = r ? r : window_read_size(config, 0, &window, why);
+    if (r)
+        return r;
+    m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);
+    if (!m->layers)
+        return -ENOMEM;
+    *ret_shape = m->dense.shape;
+    *ret_self = m;
+    return 0;
+}
+
+static int phi3_bind(void *self, struct bind *bind, struct why *why)
+{
+    struct phi3 *m = self;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t dim = shape->dim, ff_dim = shape->ff_dim, n_vocab = shape->n_vocab;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
+    const struct bind_row outer[] = {
+        {"model.embed_tokens.weight", BIND_MATRIX(struct phi3, embed), {n_vocab, dim}, false},
+        {"model.norm.weight", BIND_VECTOR(struct phi3, out_norm), {dim}, false},
+        {"lm_head.weight", BIND_MATRIX(struct phi3, head), {n_vocab, dim}, m->dense.is_tied},
+    };
+    const struct bind_row layer[] = {
+        {"input_layernorm.weight", BIND_VECTOR(struct phi3_layer, attn_norm), {dim}, false},
+        {"self_attn.qkv_proj.weight", BIND_MATRIX(struct phi3_layer, wqkv), {q_dim + 2 * kv_dim, dim}, false},
+        {"self_attn.o_proj.weight", BIND_MATRIX(struct phi3_layer, wo), {dim, q_dim}, false},
+        {"post_attention_layernorm.weight", BIND_VECTOR(struct phi3_layer, ffn_norm), {dim}, false},
+        {"mlp.gate_up_proj.weight", BIND_MATRIX(struct phi3_layer, gate_up), {2 * ff_dim, dim}, false},
+        {"mlp.down_proj.weight", BIND_MATRIX(struct phi3_layer, down), {dim, ff_dim}, false},
+    };
+    int r = bind_rows(bind, m, outer, sizeof outer / sizeof *outer, why, "%s", "");
+    for (int32_t i = 0; i < shape->n_layer && !r; i++)
+        r = bind_rows(bind, &m->layers[i], layer, sizeof layer / sizeof *layer, why, "model.layers.%d.", i);
+    if (m->dense.is_tied)
+        bind_ignore(bind, "lm_head.weight");
+    return r;
+}
+
+static size_t phi3_scratch_bytes(const void *self, int32_t max_row)
+{
+    const struct phi3 *m = self;
+    return dense_bytes(&m->dense, max_row);
+}
+
+static void phi3_forward(const void *self, const struct arch_step *step)
+{
+    const struct phi3 *m = self;
+    struct lk_backend *be = step->be;
+    const struct lk_ops *ops = be->ops;
+    const struct model_batch *batch = step->batch;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t n_row = batch->rows.n_row, dim = shape->dim, ff_dim = shape->ff_dim;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
+    float eps = m->dense.eps;
+    struct scratch scratch = {.base = step->scratch};
+    struct dense_rows s = dense_take(&m->dense, &scratch, n_row);
+
+    ops->embed(be, s.x, &m->embed);
+    ops->rope_angles(be, s.cos_sin, &m->dense.rope);
+
+    for (int32_t i = 0; i < shape->n_layer; i++) {
+        const struct phi3_layer *l = &m->layers[i];
+        struct lk_attn attn = m->dense.attn;
+        attn.layer = i;
+        ops->trace(be, "hidden", i, s.x, n_row, dim);
+
+        ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, eps);
+        ops->trace(be, "attn_norm", i, s.normed, n_row, dim);
+        struct lk_mat wq = lk_mat_rows(&l->wqkv, 0, q_dim), wk = lk_mat_rows(&l->wqkv, q_dim, kv_dim),
+                      wv = lk_mat_rows(&l->wqkv, q_dim + kv_dim, kv_dim);
+        ops->qkv(be, s.q, s.k, s.v, &wq, &wk, &wv, NULL, NULL, NULL, s.normed, n_row);
+        ops->trace(be, "v", i, s.v, n_row, kv_dim);
+        ops->rope_kv_append(be, &attn, s.q, s.k, s.v, s.cos_sin);
+        ops->trace(be, "q", i, s.q, n_row, q_dim);
+        ops->trace(be, "k", i, s.k, n_row, kv_dim);
+        ops->attend(be, &attn, s.mixed, s.q);
+        ops->trace(be, "mixed", i, s.mixed, n_row, q_dim);
+        ops->matmul(be, s.out, &l->wo, NULL, s.mixed, n_row);
+        ops->trace(be, "attn_out", i, s.out, n_row, dim);
+        ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
+
+        ops->rmsnorm(be, s.normed, s.x, l->ffn_norm, n_row, dim, eps);
+        ops->trace(be, "ffn_norm", i, s.normed, n_row, dim);
+        struct lk_mat gate = lk_mat_rows(&l->gate_up, 0, ff_dim),
+                      up = lk_mat_rows(&l->gate_up, ff_dim, ff_dim);
+        ops->gate_up_act(be, s.gated, s.up, &gate, &up, NULL, NULL, s.normed, n_row, LK_ACT_SILU);
+        ops->trace(be, "gated", i, s.gated, n_row, ff_dim);
+        ops->matmul(be, s.out, &l->down, NULL, s.gated, n_row);
+        ops->trace(be, "ffn_out", i, s.out, n_row, dim);
+        ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
+    }
+    ops->trace(be, "hidden", shape->n_layer, s.x, n_row, dim);
+
+    int32_t n_logit = batch->n_logit;
+    if (n_logit == 0)
+        return;
+    ops->gather(be, s.out, s.x, batch->logit_rows, n_logit, dim);
+    ops->rmsnorm(be, s.normed, s.out, m->out_norm, n_logit, dim, eps);
+    ops->trace(be, "out_norm", shape->n_layer, s.normed, n_logit, dim);
+    ops->matmul(be, step->logits, m->dense.is_tied ? &m->embed : &m->head, NULL, s.normed, n_logit);
+    ops->trace(be, "logits", shape->n_layer, step->logits, n_logit, shape->n_vocab);
+}
+
+const struct arch arch_phi3 = {
+    .name = "phi3",
+    .model_types = (const char *const[]){"phi3", NULL},
+    .classes = (const char *const[]){"Phi3ForCausalLM", NULL},
+    .read_config = phi3_read_config,
+    .bind = phi3_bind,
+    .scratch_bytes = phi3_scratch_bytes,
+    .forward = phi3_forward,
+};

@@ -1,0 +1,193 @@
+/* SmolLM3.
+ *
+ * Bakouch et al. 2025, "SmolLM3: smol, multilingual, long-context reasoner"; Yang et al. 2025, "Rope to Nope
+ * and Back Again". Llama's block; in some layers queries and keys are not turned, so that these see no
+ * positions.
+ *
+ * From config.json: what src/model/dense.h reads; no_rope_layers (a list with 1 for each layer that turns and
+ * 0 for each that does not, in spite of its name), else no_rope_layer_interval (the last of so many does
+ * not).
+ *
+ * Peculiar: tied unless config.json says otherwise. */
+#include "config.h"
+
+#include <errno.h>
+#include <sysexits.h>
+
+#include "kernels/backend.h"
+#include "src/model/arch.h"
+#include "src/model/bind.h"
+#include "src/model/dense.h"
+#include "src/model/model.h"
+#include "src/model/shape.h"
+
+struct smollm3_layer {
+    const float *attn_norm; /* [dim] */
+    struct lk_mat wq;       /* [n_head * head_dim][dim] */
+    struct lk_mat wk, wv;   /* [n_kv_head * head_dim][dim] */
+    struct lk_mat wo;       /* [dim][n_head * head_dim] */
+    const float *ffn_norm;  /* [dim] */
+    struct lk_mat gate, up; /* [ff_dim][dim] */
+    struct lk_mat down;     /* [dim][ff_dim] */
+};
+
+struct smollm3 {
+    struct dense dense;
+    bool *turns; /* [n_layer]: whether a layer has rotary positions */
+
+    struct lk_mat embed;          /* [n_vocab][dim] */
+    struct smollm3_layer *layers; /* [n_layer] */
+    const float *out_norm;        /* [dim] */
+    struct lk_mat head;           /* [n_vocab][dim]; tied: unused */
+};
+
+static int read_turns(const struct json *config, bool *ret_turns, int32_t n_layer, struct why *why)
+{
+    const struct json *list = json_get(config, "no_rope_layers");
+    int64_t interval = 4;
+    int r = json_get_int(config, "no_rope_layer_interval", false, 1, SHAPE_MAX_LAYER, &interval, why);
+    for (int32_t i = 0; i < n_layer; i++)
+        ret_turns[i] = (i + 1) % interval != 0;
+    if (r || !list)
+        return r;
+    if (json_count(list) != (size_t)n_layer)
+        return why_set(why, EX_DATAERR, "no_rope_layers has %zu entries, num_hidden_layers is %d",
+                       json_count(list), n_layer);
+    int32_t i = 0;
+    for (const struct json *v = json_first(list); v; v = json_next(v), i++) {
+        int64_t turns;
+        if (!json_is_whole(v, 0, 1, &turns))
+            return why_set(why, EX_DATAERR, "entry %d of no_rope_layers is neither 0 nor 1", i);
+        ret_turns[i] = turns != 0;
+    }
+    return 0;
+}
+
+static int smollm3_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
+                               void **ret_self, struct why *why)
+{
+    static const struct dense_default fallback = {.n_ctx = 32768, .theta = 2e6, .eps = 1e-6, .is_tied = true};
+    static const char *const refused[] = {"attention_bias", "mlp_bias", "use_sliding_window", NULL};
+    struct smollm3 *m = arena_array(arena, 1, sizeof *m);
+    if (!m)
+        return -ENOMEM;
+    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    r = r ? r : shape_refuse(config, refused, why);
+    if (r)
+        return r;
+    int32_t n_layer = m->dense.shape.n_layer;
+    m->turns = arena_array(arena, (size_t)n_layer, sizeof *m->turns);
+    m->layers = arena_array(arena, (size_t)n_layer, sizeof *m->layers);
+    if (!m->turns || !m->layers)
+        return -ENOMEM;
+    r = read_turns(config, m->turns, n_layer, why);
+    if (r)
+        return r;
+    *ret_shape = m->dense.shape;
+    *ret_self = m;
+    return 0;
+}
+
+static int smollm3_bind(void *self, struct bind *bind, struct why *why)
+{
+    struct smollm3 *m = self;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t dim = shape->dim, ff_dim = shape->ff_dim, n_vocab = shape->n_vocab;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
+    const struct bind_row outer[] = {
+        {"model.embed_tokens.weight", BIND_MATRIX(struct smollm3, embed), {n_vocab, dim}, false},
+        {"model.norm.weight", BIND_VECTOR(struct smollm3, out_norm), {dim}, false},
+        {"lm_head.weight", BIND_MATRIX(struct smollm3, head), {n_vocab, dim}, m->dense.is_tied},
+    };
+    const struct bind_row layer[] = {
+        {"input_layernorm.weight", BIND_VECTOR(struct smollm3_layer, attn_norm), {dim}, false},
+        {"self_attn.q_proj.weight", BIND_MATRIX(struct smollm3_layer, wq), {q_dim, dim}, false},
+        {"self_attn.k_proj.weight", BIND_MATRIX(struct smollm3_layer, wk), {kv_dim, dim}, false},
+        {"self_attn.v_proj.weight", BIND_MATRIX(struct smollm3_layer, wv), {kv_dim, dim}, false},
+        {"self_attn.o_proj.weight", BIND_MATRIX(struct smollm3_layer, wo), {dim, q_dim}, false},
+        {"post_attention_layernorm.weight", BIND_VECTOR(struct smollm3_layer, ffn_norm), {dim}, false},
+        {"mlp.gate_proj.weight", BIND_MATRIX(struct smollm3_layer, gate), {ff_dim, dim}, false},
+        {"mlp.up_proj.weight", BIND_MATRIX(struct smollm3_layer, up), {ff_dim, dim}, false},
+        {"mlp.down_proj.weight", BIND_MATRIX(struct smollm3_layer, down), {dim, ff_dim}, false},
+    };
+    int r = bind_rows(bind, m, outer, sizeof outer / sizeof *outer, why, "%s", "");
+    for (int32_t i = 0; i < shape->n_layer && !r; i++)
+        r = bind_rows(bind, &m->layers[i], layer, sizeof layer / sizeof *layer, why, "model.layers.%d.", i);
+    if (m->dense.is_tied)
+        bind_ignore(bind, "lm_head.weight");
+    return r;
+}
+
+static size_t smollm3_scratch_bytes(const void *self, int32_t max_row)
+{
+    const struct smollm3 *m = self;
+    return dense_bytes(&m->dense, max_row);
+}
+
+static void smollm3_forward(const void *self, const struct arch_step *step)
+{
+    const struct smollm3 *m = self;
+    struct lk_backend *be = step->be;
+    const struct lk_ops *ops = be->ops;
+    const struct model_batch *batch = step->batch;
+    const struct arch_shape *shape = &m->dense.shape;
+    int32_t n_row = batch->rows.n_row, dim = shape->dim, ff_dim = shape->ff_dim;
+    int32_t q_dim = dense_q_dim(&m->dense), kv_dim = dense_kv_dim(&m->dense);
+    float eps = m->dense.eps;
+    struct scratch scratch = {.base = step->scratch};
+    struct dense_rows s = dense_take(&m->dense, &scratch, n_row);
+
+    ops->embed(be, s.x, &m->embed);
+    ops->rope_angles(be, s.cos_sin, &m->dense.rope);
+
+    for (int32_t i = 0; i < shape->n_layer; i++) {
+        const struct smollm3_layer *l = &m->layers[i];
+        struct lk_attn attn = m->dense.attn;
+        attn.layer = i;
+        ops->trace(be, "hidden", i, s.x, n_row, dim);
+
+        ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, eps);
+        ops->trace(be, "attn_norm", i, s.normed, n_row, dim);
+        ops->qkv(be, s.q, s.k, s.v, &l->wq, &l->wk, &l->wv, NULL, NULL, NULL, s.normed, n_row);
+        ops->trace(be, "v", i, s.v, n_row, kv_dim);
+        if (m->turns[i])
+            ops->rope_kv_append(be, &attn, s.q, s.k, s.v, s.cos_sin);
+        else
+            ops->kv_append(be, &attn, s.k, s.v);
+        ops->trace(be, "q", i, s.q, n_row, q_dim);
+        ops->trace(be, "k", i, s.k, n_row, kv_dim);
+        ops->attend(be, &attn, s.mixed, s.q);
+        ops->trace(be, "mixed", i, s.mixed, n_row, q_dim);
+        ops->matmul(be, s.out, &l->wo, NULL, s.mixed, n_row);
+        ops->trace(be, "attn_out", i, s.out, n_row, dim);
+        ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
+
+        ops->rmsnorm(be, s.normed, s.x, l->ffn_norm, n_row, dim, eps);
+        ops->trace(be, "ffn_norm", i, s.normed, n_row, dim);
+        ops->gate_up_act(be, s.gated, s.up, &l->gate, &l->up, NULL, NULL, s.normed, n_row, LK_ACT_SILU);
+        ops->trace(be, "gated", i, s.gated, n_row, ff_dim);
+        ops->matmul(be, s.out, &l->down, NULL, s.gated, n_row);
+        ops->trace(be, "ffn_out", i, s.out, n_row, dim);
+        ops->add(be, s.x, s.out, (size_t)n_row * (size_t)dim);
+    }
+    ops->trace(be, "hidden", shape->n_layer, s.x, n_row, dim);
+
+    int32_t n_logit = batch->n_logit;
+    if (n_logit == 0)
+        return;
+    ops->gather(be, s.out, s.x, batch->logit_rows, n_logit, dim);
+    ops->rmsnorm(be, s.normed, s.out, m->out_norm, n_logit, dim, eps);
+    ops->trace(be, "out_norm", shape->n_layer, s.normed, n_logit, dim);
+    ops->matmul(be, step->logits, m->dense.is_tied ? &m->embed : &m->head, NULL, s.normed, n_logit);
+    ops->trace(be, "logits", shape->n_layer, step->logits, n_logit, shape->n_vocab);
+}
+
+const struct arch arch_smollm3 = {
+    .name = "smollm3",
+    .model_types = (const char *const[]){"smollm3", NULL},
+    .classes = (const char *const[]){"SmolLM3ForCausalLM", NULL},
+    .read_config = smollm3_read_config,
+    .bind = smollm3_bind,
+    .scratch_bytes = smollm3_scratch_bytes,
+    .forward = smollm3_forward,
+};
