@@ -29,7 +29,7 @@ struct engine_status {
     enum engine_state state;
     double load_fraction;
     char load_phase[32];
-    int failure;    /* ENGINE_FAILED: the exit code, or -errno */
+    int failure;    /* ENGINE_FAILED: the exit code for a model that could not be loaded, or -errno */
     struct why why; /* and the sentence */
     int32_t n_waiting, n_running;
     uint64_t n_done, n_failed, n_cancelled;

@@ -13,7 +13,7 @@
 static int on_job(struct run *run, struct job *job)
 {
     sched_add(&run->sched, job);
-    return run->has_failed ? life_fail(run, job, "internal", "the engine has failed") : 0;
+    return run->failure ? life_fail(run, job, run->failure, "the engine has failed") : 0;
 }
 
 /* An ask comes back from the helper. */

@@ -12,7 +12,7 @@ void life_show_counts(struct run *run)
     run->counts.n_running = run->sched.n_running;
     run->counts.n_page = run->pages.n_page;
     run->counts.n_page_free = run->pages.n_free;
-    bool is_loading = !run->ready && !run->has_failed;
+    bool is_loading = !run->ready && !run->failure;
     board_set_counts(&run->board, &run->counts,
                      is_loading || run->sched.n_waiting + run->sched.n_running > 0);
 }

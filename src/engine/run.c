@@ -90,7 +90,7 @@ static int serve(struct run *run)
         int r = inbox_read(run);
         if (r == 0)
             r = inbox_expire(run);
-        if (r == 0 && !run->has_failed)
+        if (r == 0 && !run->failure)
             r = step_admit(run);
         if (r != 0 || run->quits)
             return r;
@@ -151,16 +151,16 @@ static int load(struct run *run, struct why *why)
 static void fail_all(struct run *run, struct job_list *list)
 {
     for (struct job *job; (job = TAILQ_FIRST(list));)
-        life_end(run, job, notice_new_failed(job->id, "internal", NULL, -1, -1, "the engine has failed"));
+        life_end(run, job, notice_new_failed(job->id, run->failure, NULL, -1, -1, "the engine has failed"));
 }
 
-/* The engine cannot go on: all jobs fail, the server is told. code as in engine_status.failure; *why may have
- * no sentence yet. */
+/* The engine cannot go on: all jobs fail, the server is told. code as in engine_status.failure, above 0 for a
+ * model that could not be loaded; *why may have no sentence yet. */
 static void fail(struct run *run, int code, struct why *why)
 {
     if (why->text[0] == 0)
         why_set(why, code, "the engine cannot go on: %s", code < 0 ? strerror(-code) : "a step failed");
-    run->has_failed = true;
+    run->failure = code > 0 ? "model_unusable" : "internal";
     board_set_state(&run->board, ENGINE_FAILED, code, why);
     fail_all(run, &run->sched.text);
     fail_all(run, &run->sched.waiting);

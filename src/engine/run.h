@@ -34,7 +34,7 @@ struct run {
     struct engine_status counts; /* the board has a copy */
     uint64_t n_read;             /* cancels and drops read so far */
     bool quits;                  /* the quit letter was read */
-    bool has_failed;             /* no job is served any more */
+    const char *failure;         /* the code of jobs that are not served any more; NULL: they are */
     struct notice *last_words;   /* what tells the server of a failure, made while there was memory */
 };
 

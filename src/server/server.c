@@ -166,6 +166,7 @@ static void on_failure(struct server *server, const struct engine_status *status
     static const char message[] = "the model cannot be served; the server's log says why";
     if (server->result != 0)
         return;
+    const enum proto_error error = status->failure > 0 ? PROTO_E_MODEL_UNUSABLE : PROTO_E_INTERNAL;
     const char *reason = status->failure > 0 ? status->why.text : strerror(-status->failure);
     server->result = status->failure;
     activate_notify(server->activate, "STOPPING=1\nSTATUS=%s", reason);
@@ -178,9 +179,9 @@ static void on_failure(struct server *server, const struct engine_status *status
     for (peer = TAILQ_FIRST(&server->peers); peer; peer = next) {
         next = TAILQ_NEXT(peer, entry);
         if (TAILQ_EMPTY(&peer->tickets))
-            peer_complain(peer, PROTO_E_INTERNAL, message);
+            peer_complain(peer, error, message);
     }
-    abandon_tickets(server, true, PROTO_E_INTERNAL, message);
+    abandon_tickets(server, true, error, message);
     evtimer_add(server->drain_limit, &flush_limit);
     server_end_turn(server);
 }

@@ -178,7 +178,8 @@ with tempfile.TemporaryDirectory() as directory:
                     while (frame := client.recv()) is not None:
                         frames.append(frame)
                     equal(daemon.wait_exit(), 65)
-        equal((frames[-1]["type"], frames[-1]["code"]), ("error", "internal"))
+        equal((frames[-1]["type"], frames[-1]["code"]), ("error", "model_unusable"))
+        equal(frames[-1]["retryable"], False)
         check(all(directory not in str(frame) for frame in frames), "a path of the server went to a client")
         check("READY=1" not in daemon.manager.heard, "it said that it is ready")
         equal(job, 1)

@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
 """Every code of proto/errors.def that a test can provoke, with class, number and retryable as in the table.
 
-Not provoked from outside: internal (a fault of the program or lack of memory; the end of a daemon whose model
-cannot be loaded gives one, see test_bad_models.py).
+Not provoked from outside: internal (a fault of the program or lack of memory).
 """
 
 import os
@@ -15,7 +14,7 @@ import models
 from tap import check, done, equal, point
 
 ROW = re.compile(r"^ERROR\(\w+,\s*(\w+),\s*(\w+),\s*(\d+),\s*(true|false),", re.M)
-ELSEWHERE = {"internal", "loading"}  # test_bad_models.py, test_loading.py
+ELSEWHERE = {"internal", "loading", "model_unusable"}  # test_bad_models.py, test_loading.py
 
 
 def table():

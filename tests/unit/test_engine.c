@@ -108,7 +108,7 @@ Test(engine, a_load_that_fails_is_told_and_so_are_its_jobs)
     cr_expect(strstr(status.why.text, "/nonexistent/model"), "%s", status.why.text);
     cr_expect(engine_model(engine) == NULL && engine_tokenizer(engine) == NULL);
     struct outcome *o = util_run(engine, util_ask_ids(1, prompt, N_PROMPT, 3));
-    cr_expect(o->kind == NOTICE_FAILED && strcmp(o->code, "internal") == 0);
+    cr_expect(o->kind == NOTICE_FAILED && strcmp(o->code, "model_unusable") == 0);
     free(o);
     engine_free(engine);
 }
