@@ -90,7 +90,7 @@ struct lk_attn {
     float scale; /* of q.k, usually 1/sqrt(head_dim) */
 };
 
-/* Called by `trace` records: x[n_row][n] in host memory, valid during the call. */
+/* Called by `trace` records: x[n_row][n] in host memory, valid during the call. layer -1: of none. */
 typedef void (*lk_trace_fn)(void *ctx, const char *name, int32_t layer, const float *x, int32_t n_row,
                             int32_t n);
 

@@ -140,16 +140,16 @@ static void olmo2_forward(const void *self, const struct arch_step *step)
         ops->rmsnorm(be, s.normed, s.out, l->ffn_out_norm, n_row, dim, eps);
         ops->add(be, s.x, s.normed, (size_t)n_row * (size_t)dim);
     }
-    ops->trace(be, "hidden", shape->n_layer, s.x, n_row, dim);
+    ops->trace(be, "blocks_out", -1, s.x, n_row, dim);
 
     int32_t n_logit = batch->n_logit;
     if (n_logit == 0)
         return;
     ops->gather(be, s.out, s.x, batch->logit_rows, n_logit, dim);
     ops->rmsnorm(be, s.normed, s.out, m->out_norm, n_logit, dim, eps);
-    ops->trace(be, "out_norm", shape->n_layer, s.normed, n_logit, dim);
+    ops->trace(be, "hidden", shape->n_layer, s.normed, n_logit, dim);
     ops->matmul(be, step->logits, m->dense.is_tied ? &m->embed : &m->head, NULL, s.normed, n_logit);
-    ops->trace(be, "logits", shape->n_layer, step->logits, n_logit, shape->n_vocab);
+    ops->trace(be, "logits", -1, step->logits, n_logit, shape->n_vocab);
 }
 
 const struct arch arch_olmo2 = {

@@ -16,6 +16,7 @@
 #include "src/model/generation.h"
 #include "src/model/memory.h"
 #include "src/model/plan.h"
+#include "src/model/tracefile.h"
 #include "src/weights/checkpoint.h"
 
 /* Memory of the back end. */
@@ -36,6 +37,7 @@ struct model {
     struct block vectors, scratch, logits;
     float *host_logits; /* [n_logit_row][n_vocab] */
     int32_t n_logit_row;
+    struct tracefile *trace; /* NULL: none */
 };
 
 /* What model_open and model_check share: files, architecture, names and shapes of all weights. */
@@ -198,6 +200,10 @@ static int load(struct model *m, const struct model_options *options, struct loa
         r = warm_up(m);
     if (!r && progress->is_stopped)
         return why_set(why, EX_TEMPFAIL, "loading was stopped");
+    if (!r && options->trace_dir) {
+        r = tracefile_open(&m->trace, options->trace_dir, m->info.n_layer, why);
+        model_trace(m, tracefile_add, m->trace);
+    }
     return r;
 }
 
@@ -235,6 +241,7 @@ struct model *model_free(struct model *model)
     if (model->be)
         model->be->ops->close(model->be);
     free(model->host_logits);
+    tracefile_free(model->trace);
     checkpoint_free(model->checkpoint);
     arena_deinit(&model->arena);
     free(model);
@@ -277,9 +284,16 @@ int model_forward(struct model *model, const struct model_batch *batch, const at
     struct lk_backend *be = model->be;
     struct arch_step step = {
         .be = be, .batch = batch, .scratch = model->scratch.data, .logits = model->logits.data};
+    int r = model->trace ? tracefile_begin(model->trace, &batch->rows) : 0;
+    if (r)
+        return r;
     be->ops->begin(be, &batch->rows);
     model->arch->forward(model->self, &step);
-    int r = be->ops->run(be, abort);
+    r = be->ops->run(be, abort);
+    if (model->trace) {
+        int r_trace = tracefile_end(model->trace, r != 0);
+        r = r ? r : r_trace;
+    }
     if (!r && batch->n_logit > 0)
         be->ops->download(be, model->host_logits, step.logits,
                           (size_t)batch->n_logit * (size_t)model->info.n_vocab * sizeof(float));

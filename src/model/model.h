@@ -26,8 +26,9 @@ struct model_options {
     const char *device; /* "cpu" */
     const char *level;  /* see struct lk_options */
     int32_t n_thread;
-    int32_t n_ctx;   /* 0: the default rule */
-    int32_t max_row; /* rows of a step at most */
+    int32_t n_ctx;         /* 0: the default rule */
+    int32_t max_row;       /* rows of a step at most */
+    const char *trace_dir; /* see src/model/tracefile.h; NULL: no trace */
 };
 
 /* Sampling defaults of generation_config.json; NaN or -1 where it says nothing. */
@@ -72,7 +73,8 @@ int32_t model_n_page(const struct model *model);
 
 /* One step. logit_rows[n_logit] are the rows whose logits are wanted (n_logit may be 0, at most
  * MODEL_MAX_LOGIT_ROW). A span's length is what its sequence may reach (prompt and max_tokens): variants of
- * RoPE that depend on it choose by that. 0, LK_E_ABORTED (nothing has changed), -errno. */
+ * RoPE that depend on it choose by that. 0, LK_E_ABORTED (nothing has changed), -errno (of a trace that
+ * cannot be written, too). */
 struct model_batch {
     struct lk_batch rows;
     const int32_t *logit_rows; /* [n_logit] */
@@ -82,5 +84,5 @@ int model_forward(struct model *model, const struct model_batch *batch, const at
 /* Logits [n_vocab] of the i-th wanted row of the last step, in host memory until the next step. */
 const float *model_logits(const struct model *model, int32_t i);
 
-/* Every named intermediate of later steps goes to fn (NULL: none). For tests and --trace-tensors. */
+/* Every named intermediate of later steps goes to fn (NULL: none). For tests. */
 void model_trace(struct model *model, lk_trace_fn fn, void *ctx);

@@ -44,7 +44,7 @@ def read_tensors(path):
     for name, about in json.loads(data[8 : 8 + n]).items():
         if name != "__metadata__":
             begin, end = about["data_offsets"]
-            code = {"F32": "f", "I64": "q"}[about["dtype"]]
+            code = {"F32": "f", "I32": "i", "I64": "q"}[about["dtype"]]
             width = struct.calcsize("<" + code)
             flat = struct.unpack("<%d%s" % ((end - begin) // width, code), data[8 + n + begin : 8 + n + end])
             row = about["shape"][-1]

@@ -146,8 +146,7 @@ void sequence_record(struct sequence *s, int32_t n_row)
 static void on_trace(void *ctx, const char *name, int32_t layer, const float *x, int32_t n_row, int32_t n)
 {
     struct sequence *s = ctx;
-    bool is_last = !strcmp(name, "out_norm");
-    if (is_last || (!strcmp(name, "hidden") && layer < model_info(s->model)->n_layer))
+    if (!strcmp(name, "hidden"))
         memcpy(s->hidden[layer] + (size_t)(s->n_tok - s->record_from) * (size_t)n, x,
                (size_t)n_row * (size_t)n * sizeof *x);
 }
