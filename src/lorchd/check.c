@@ -16,6 +16,26 @@ static void print_bytes(const char *what, uint64_t n)
     printf("  %-12s %8.1f %s\n", what, v, units[unit]);
 }
 
+/* Of the weights, the most frequent first. */
+static void print_types(const struct model_info *info)
+{
+    bool is_told[LK_N_DTYPE] = {false};
+    printf("types          ");
+    for (int n = 0; n < LK_N_DTYPE; n++) {
+        int most = -1;
+        for (int i = 0; i < LK_N_DTYPE; i++)
+            if (!is_told[i] && info->type_bytes[i] > 0 &&
+                (most < 0 || info->type_bytes[i] > info->type_bytes[most]))
+                most = i;
+        if (most < 0)
+            break;
+        is_told[most] = true;
+        printf("%s%s %llu bytes", n ? ", " : "", lk_dtype_name((enum lk_dtype)most),
+               (unsigned long long)info->type_bytes[most]);
+    }
+    putchar('\n');
+}
+
 static void print_found(const struct served *served, const char *model_id)
 {
     const struct model_info *info = served->info;
@@ -23,7 +43,8 @@ static void print_found(const struct served *served, const char *model_id)
     printf(
         "architecture   %s: %d layers, %d heads (%d for keys and values) of %d, width %d, inner width %d\n",
         info->arch, info->n_layer, info->n_head, info->n_kv_head, info->head_dim, info->dim, info->ff_dim);
-    printf("parameters     %llu, %s\n", (unsigned long long)info->n_param, info->type);
+    printf("parameters     %llu\n", (unsigned long long)info->n_param);
+    print_types(info);
     printf("vocabulary     %d ids\n", info->n_vocab);
     printf("tokenizer      ");
     if (served->tokenizer)

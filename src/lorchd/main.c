@@ -51,6 +51,7 @@ static struct model_options model_options(const struct options *options)
             options->given[OPTION_THREADS] ? (int32_t)options->number[OPTION_THREADS] : cpus_available(""),
         .n_ctx = (int32_t)options->number[OPTION_CONTEXT],
         .max_row = MAX_ROW,
+        .verify = options->given[OPTION_VERIFY],
         .trace_dir = options->text[OPTION_TRACE_TENSORS],
     };
 }

@@ -17,6 +17,7 @@
 #include "src/model/memory.h"
 #include "src/model/plan.h"
 #include "src/model/tracefile.h"
+#include "src/model/verify.h"
 #include "src/weights/checkpoint.h"
 
 /* Memory of the back end. */
@@ -68,6 +69,7 @@ static int read_files(struct model *m, const struct model_options *options, stru
     info->path = checkpoint_path(m->checkpoint);
     info->arch = m->arch->name;
     info->type = lk_dtype_name((enum lk_dtype)type);
+    memcpy(info->type_bytes, m->bind.type_bytes, sizeof info->type_bytes);
     info->n_layer = shape.n_layer;
     info->n_head = shape.n_head;
     info->n_kv_head = shape.n_kv_head;
@@ -174,6 +176,11 @@ static bool on_populate(void *ctx, double fraction)
     return report(ctx, fraction, "weights");
 }
 
+static bool on_verify(void *ctx, double fraction)
+{
+    return report(ctx, fraction, "verification");
+}
+
 /* One token, so that the first job finds caches, page tables and threads as the second will. No sequence
  * exists yet: page 0 is the warm-up's own, and nothing reads what it leaves there. */
 static int warm_up(struct model *m)
@@ -196,6 +203,8 @@ static int load(struct model *m, const struct model_options *options, struct loa
     if (!r && report(progress, 0, "memory"))
         r = allocate(m, why);
     r = r ? r : checkpoint_populate(m->checkpoint, on_populate, progress, why);
+    if (!r && options->verify)
+        r = verify_finite(m->checkpoint, on_verify, progress, why);
     if (!r && report(progress, 1, "warm-up"))
         r = warm_up(m);
     if (!r && progress->is_stopped)
@@ -227,7 +236,12 @@ int model_open(struct model **ret_model, const struct model_options *options, mo
 int model_check(struct model **ret_model, const struct model_options *options, struct why *why)
 {
     struct model *m = calloc(1, sizeof *m);
-    return m ? finish(m, prepare(m, options, why), ret_model) : -ENOMEM;
+    if (!m)
+        return -ENOMEM;
+    int r = prepare(m, options, why);
+    if (!r && options->verify)
+        r = verify_finite(m->checkpoint, NULL, NULL, why);
+    return finish(m, r, ret_model);
 }
 
 struct model *model_free(struct model *model)

@@ -28,6 +28,7 @@ struct model_options {
     int32_t n_thread;
     int32_t n_ctx;         /* 0: the default rule */
     int32_t max_row;       /* rows of a step at most */
+    bool verify;           /* look for weights that are no numbers */
     const char *trace_dir; /* see src/model/tracefile.h; NULL: no trace */
 };
 
@@ -39,8 +40,9 @@ struct model_defaults {
 
 struct model_info {
     const char *path;
-    const char *arch;   /* "llama" */
-    const char *type;   /* of most weight bytes: "BF16" */
+    const char *arch; /* "llama" */
+    const char *type; /* of most weight bytes: "BF16" */
+    uint64_t type_bytes[LK_N_DTYPE];
     const char *device; /* "cpu" */
     const char *level;  /* "avx512" */
     int32_t n_layer, n_head, n_kv_head, head_dim, dim, ff_dim, n_vocab;
@@ -57,12 +59,12 @@ struct model_info {
 /* progress(ctx, fraction 0..1, phase); returning false stops the load with EX_TEMPFAIL. */
 typedef bool (*model_progress_fn)(void *ctx, double fraction, const char *phase);
 
-/* Loads a model: reads, checks, binds, reserves memory, commits KV pages, populates the weights, warms up.
- * 0; <sysexits.h> codes as in src/base/err.h with a sentence; -errno. */
+/* Loads a model: reads, checks, binds, reserves memory, commits KV pages, populates the weights, verifies
+ * them if wanted, warms up. 0; <sysexits.h> codes as in src/base/err.h with a sentence; -errno. */
 int model_open(struct model **ret_model, const struct model_options *options, model_progress_fn progress,
                void *ctx, struct why *why);
-/* Checks everything that model_open would, without reading the weights or committing memory; info is valid
- * as long as the model. A model opened so cannot compute. */
+/* Checks everything that model_open would, without reading the weights (unless they are to be verified) or
+ * committing memory; info is valid as long as the model. A model opened so cannot compute. */
 int model_check(struct model **ret_model, const struct model_options *options, struct why *why);
 struct model *model_free(struct model *model);
 

@@ -52,6 +52,14 @@ def overlapping(header):
     header["lm_head.weight"]["data_offsets"] = header["model.embed_tokens.weight"]["data_offsets"]
 
 
+def poisoned():
+    """The file with a NaN in a matrix."""
+    data = bytearray(WEIGHTS)
+    at = 8 + N_HEADER + HEADER["model.layers.1.mlp.up_proj.weight"]["data_offsets"][0]
+    data[at + 4 * (64 + 5) : at + 4 * (64 + 6)] = struct.pack("<f", float("nan"))
+    return bytes(data)
+
+
 # Files that replace those of a good model, options, the exit status, and parts of the sentence.
 CASES = (
     ("config.json is missing", {"config.json": None}, (), 66, ("config.json",)),
@@ -90,6 +98,8 @@ CASES = (
     ("a tokenizer that is no JSON", {"tokenizer.json": b"{"}, (), 65, ("tokenizer.json",)),
     ("a tokenizer of an unknown kind", {"tokenizer.json": b'{"model": {"type": "Magic"}}'}, (), 65,
      ("tokenizer.json", "Magic")),
+    ("a weight that is no number", {"model.safetensors": poisoned()}, ("--verify",), 65,
+     ("model.layers.1.mlp.up_proj.weight", "NaN", "[1,5]")),
     ("a context longer than the model's", {}, ("--context", 257), 78, ("257", "256")),
     ("a device that this build lacks", {}, ("--device", "cuda"), 78, ("cuda",)),
     ("a device that nobody knows", {}, ("--device", "abacus"), 78, ("abacus",)),
