@@ -87,7 +87,8 @@ struct lk_attn {
     int32_t n_head, n_kv_head, head_dim;
     int32_t n_rot; /* leading elements of a head that RoPE turns, even */
     enum lk_rope_layout layout;
-    float scale; /* of q.k, usually 1/sqrt(head_dim) */
+    float scale;    /* of q.k, usually 1/sqrt(head_dim) */
+    int32_t window; /* a row sees the last so many positions, its own included; 0: all */
 };
 
 /* Called by `trace` records: x[n_row][n] in host memory, valid during the call. layer -1: of none. */
@@ -158,8 +159,9 @@ struct lk_ops {
     /* rope(q), rope(k), kv_append. */
     void (*rope_kv_append)(struct lk_backend *be, const struct lk_attn *attn, float *q, float *k,
                            const float *v, const float *cos_sin);
-    /* y[n_row][n_head][head_dim]: softmax(scale * q.k) v over positions 0..pos of each row's sequence, query
-     * head h reading KV head h / (n_head / n_kv_head). */
+    /* y[n_row][n_head][head_dim]: softmax(scale * q.k) v over positions 0..pos of each row's sequence, or the
+     * last `window` of them, query head h reading KV head h / (n_head / n_kv_head). Pages without a position
+     * that a row sees are not read. */
     void (*attend)(struct lk_backend *be, const struct lk_attn *attn, float *y, const float *q);
 
     /* Calls back with x as it stands at this point of the step. Nothing where no trace function is set. */

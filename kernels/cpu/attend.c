@@ -41,6 +41,11 @@ static int32_t min_i32(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+static int32_t max_i32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
 static size_t state_floats(size_t head_dim)
 {
     return MAX_QUERY * (head_dim + 2);
@@ -259,19 +264,33 @@ static void merge_rows(const struct cpu_backend *cb, struct state *into, const s
                   part->out + (size_t)i * (size_t)cb->kv.shape.head_dim);
 }
 
-/* s->group = attention of s->q over one group of pages. */
+/* The first position that a row at pos sees. */
+static int32_t first_seen(const struct lk_attn *attn, int32_t pos)
+{
+    return attn->window > 0 && pos >= attn->window ? pos - attn->window + 1 : 0;
+}
+
+static int32_t within_page(int32_t pos, int32_t i_page)
+{
+    int32_t n = pos - i_page * LK_KV_PAGE;
+    return n < 0 ? 0 : min_i32(n, LK_KV_PAGE);
+}
+
+/* s->group = attention of s->q over one group of pages, but for those that no row sees. */
 static void attend_group(const struct cpu_backend *cb, const struct lk_attn *attn, const struct queries *qs,
                          int32_t i_group, struct scratch *s)
 {
     size_t head_dim = (size_t)attn->head_dim;
     const struct cpu_row *last_row = &cb->rows[query_row(attn, qs, qs->n - 1)];
+    int32_t begin = first_seen(attn, cb->rows[query_row(attn, qs, 0)].pos) / LK_KV_PAGE;
     int32_t end = min_i32((i_group + 1) * GROUP_PAGES, last_row->pos / LK_KV_PAGE + 1);
-    int32_t first[MAX_QUERY] = {0}, last[MAX_QUERY];
+    int32_t first[MAX_QUERY], last[MAX_QUERY];
     state_clear(&s->group, qs->n);
-    for (int32_t i_page = i_group * GROUP_PAGES; i_page < end; i_page++) {
+    for (int32_t i_page = max_i32(i_group * GROUP_PAGES, begin); i_page < end; i_page++) {
         for (int32_t i = 0; i < qs->n; i++) {
-            int32_t n = cb->rows[query_row(attn, qs, i)].pos + 1 - i_page * LK_KV_PAGE;
-            last[i] = n < 0 ? 0 : min_i32(n, LK_KV_PAGE);
+            int32_t pos = cb->rows[query_row(attn, qs, i)].pos;
+            first[i] = within_page(first_seen(attn, pos), i_page);
+            last[i] = within_page(pos + 1, i_page);
         }
         const float *k = keys_of(&cb->kv, last_row->pages[i_page], attn->layer, qs->kv_head);
         cb->cpu.attn_page(s->page.max, s->page.sum, s->page.out, s->q, head_dim, (size_t)qs->n, first, last,

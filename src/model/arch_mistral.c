@@ -43,8 +43,7 @@ static int mistral_read_config(const struct json *config, struct arena *arena, s
     if (!m)
         return -ENOMEM;
     int r = dense_read_config(config, &fallback, arena, &m->dense, why);
-    int32_t window;
-    r = r ? r : window_read_size(config, 4096, &window, why);
+    r = r ? r : window_read_size(config, 4096, &m->dense.attn.window, why);
     if (r)
         return r;
     m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);

@@ -46,8 +46,7 @@ static int phi3_read_config(const struct json *config, struct arena *arena, stru
         return -ENOMEM;
     int r = dense_read_config(config, &fallback, arena, &m->dense, why);
     r = r ? r : shape_refuse(config, refused, why);
-    int32_t window;
-    r = r ? r : window_read_size(config, 0, &window, why);
+    r = r ? r : window_read_size(config, 0, &m->dense.attn.window, why);
     if (r)
         return r;
     m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);

@@ -125,6 +125,7 @@ static void qwen3_forward(const void *self, const struct arch_step *step)
         const struct qwen3_layer *l = &m->layers[i];
         struct lk_attn attn = m->dense.attn;
         attn.layer = i;
+        attn.window = m->window[i];
         ops->trace(be, "hidden", i, s.x, n_row, dim);
 
         ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, eps);

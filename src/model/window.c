@@ -20,8 +20,6 @@ int window_read_size(const struct json *config, int32_t fallback, int32_t *ret_s
 {
     int64_t size = has_key(config, "sliding_window") ? 0 : fallback;
     int r = json_get_int(config, "sliding_window", false, 0, INT32_MAX, &size, why);
-    if (!r && size > 0)
-        r = why_set(why, EX_DATAERR, "sliding_window is %d, which is not implemented", (int)size);
     if (!r)
         *ret_size = (int32_t)size;
     return r;
@@ -59,8 +57,7 @@ int window_read_qwen(const struct json *config, int32_t *ret_window, int32_t n_l
     int32_t size = 0;
     int64_t first = 28;
     int r = json_get_bool(config, "use_sliding_window", &is_used, why);
-    if (is_used)
-        r = r ? r : window_read_size(config, 4096, &size, why);
+    r = r ? r : window_read_size(config, 4096, &size, why);
     r = r ? r : json_get_int(config, "max_window_layers", false, 0, SHAPE_MAX_LAYER, &first, why);
     if (r)
         return r;

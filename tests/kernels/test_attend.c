@@ -9,14 +9,15 @@
 
 #include "tests/kernels/rig.h"
 
-/* A shape of heads and a length: above 256 positions attention has several groups of pages. */
+/* A shape of heads and a length: above 256 positions attention has several groups of pages. window 0: all. */
 struct shape {
-    int32_t n_head, n_kv_head, head_dim, n_pos;
+    int32_t n_head, n_kv_head, head_dim, n_pos, window;
 };
 
 static const struct shape shapes[] = {
-    {4, 2, 64, 600}, {3, 1, 16, 300}, {5, 5, 40, 70},   {70, 1, 8, 280},
-    {9, 3, 33, 530}, {1, 1, 128, 1},  {2, 1, 64, 1100},
+    {4, 2, 64, 600, 0},   {3, 1, 16, 300, 0},   {5, 5, 40, 70, 0},  {70, 1, 8, 280, 0},   {9, 3, 33, 530, 0},
+    {1, 1, 128, 1, 0},    {2, 1, 64, 1100, 0},  {3, 1, 16, 300, 1}, {4, 2, 16, 330, 8},   {70, 1, 8, 280, 64},
+    {2, 1, 64, 600, 100}, {4, 2, 24, 900, 300}, {2, 2, 8, 70, 70},  {2, 1, 16, 530, 513},
 };
 
 enum { N_SHAPE = sizeof shapes / sizeof *shapes, LAYER = 1, N_LAYER = 2 };
@@ -75,7 +76,8 @@ static struct lk_attn attn_of(const struct shape *s)
                             .head_dim = s->head_dim,
                             .n_rot = s->head_dim / 2 * 2,
                             .layout = LK_ROPE_HALF,
-                            .scale = 2 / sqrtf((float)s->head_dim)};
+                            .scale = 2 / sqrtf((float)s->head_dim),
+                            .window = s->window};
 }
 
 static void open_with_pages(struct rig *rig, const struct shape *s, int32_t n_thread, int32_t n_page,
@@ -145,7 +147,8 @@ static bool row_is_right(const struct sequence *s, int32_t pos, int32_t head)
     size_t dim = (size_t)sh->head_dim, kv_head = (size_t)(head / (sh->n_head / sh->n_kv_head));
     const float *q = s->q + (size_t)pos * q_floats(sh) + (size_t)head * dim;
     double *score = check_allocate((size_t)pos + 1, sizeof *score), top = -INFINITY, worst = 0, sum = 0;
-    for (size_t t = 0; t <= (size_t)pos; t++) {
+    size_t first = sh->window > 0 && pos >= sh->window ? (size_t)(pos - sh->window + 1) : 0;
+    for (size_t t = first; t <= (size_t)pos; t++) {
         double size = 0, scale = (double)attn_of(sh).scale;
         for (size_t d = 0; d < dim; d++) {
             double term = (double)q[d] * (double)s->k[t * kv_floats(sh) + kv_head * dim + d] * scale;
@@ -155,13 +158,13 @@ static bool row_is_right(const struct sequence *s, int32_t pos, int32_t head)
         worst = fmax(worst, size * (double)(dim + 3) * 0x1p-24);
         top = fmax(top, score[t]);
     }
-    for (size_t t = 0; t <= (size_t)pos; t++)
+    for (size_t t = first; t <= (size_t)pos; t++)
         sum += score[t] = exp(score[t] - top);
     bool ok = true;
     double relative = 2 * worst + (64 + 12.0 * (pos / LK_KV_PAGE + 2)) * 0x1p-24;
     for (size_t d = 0; d < dim && ok; d++) {
         double want = 0, size = 0;
-        for (size_t t = 0; t <= (size_t)pos; t++) {
+        for (size_t t = first; t <= (size_t)pos; t++) {
             double term = score[t] / sum * (double)s->v[t * kv_floats(sh) + kv_head * dim + d];
             want += term;
             size += fabs(term);
@@ -206,10 +209,12 @@ static void test_shape(const struct shape *shape, const char *level)
             same = same && check_same(first, s.y, n, "cut differently");
             rig_close(&rig);
         }
-    check_point(right, "%s: %d heads, %d KV heads of %d, %d positions: the definition",
-                level ? level : "best", shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos);
-    check_point(same, "%s: %d heads, %d KV heads of %d, %d positions: the same bits", level ? level : "best",
-                shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos);
+    check_point(right, "%s: %d heads, %d KV heads of %d, %d positions, window %d: the definition",
+                level ? level : "best", shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos,
+                shape->window);
+    check_point(same, "%s: %d heads, %d KV heads of %d, %d positions, window %d: the same bits",
+                level ? level : "best", shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos,
+                shape->window);
     free(first);
     sequence_free(&s);
 }
@@ -217,7 +222,7 @@ static void test_shape(const struct shape *shape, const char *level)
 /* Three sequences in one batch, then each alone. */
 static void test_batch(int32_t n_thread)
 {
-    static const struct shape shape = {6, 2, 24, 300};
+    static const struct shape shape = {6, 2, 24, 300, 0};
     struct check_rng rng = {check_seed()};
     struct sequence s[3], *all[3];
     size_t n = (size_t)shape.n_pos * q_floats(&shape);
@@ -246,10 +251,36 @@ static void test_batch(int32_t n_thread)
     check_point(ok, "%d threads: sequences of one batch do not see each other", n_thread);
 }
 
+/* Pages that a window has passed are not read: their numbers may be anything. */
+static void test_passed_pages(int32_t n_thread)
+{
+    static const struct shape shape = {4, 2, 16, 600, 100};
+    struct check_rng rng = {check_seed()};
+    struct sequence s = sequence_new(&rng, &shape, 0), *one[] = {&s};
+    size_t n = (size_t)shape.n_pos * q_floats(&shape);
+    float *want = check_allocate(n, sizeof *want);
+    struct rig rig;
+    open_with_pages(&rig, &shape, n_thread, s.n_page, NULL);
+    bool ok = compute(&rig, &s, 1000, 0);
+    memcpy(want, s.y, n * sizeof *want);
+    memset(s.y, 0, n * sizeof *s.y);
+    for (int32_t pos = 0, n_row; pos < shape.n_pos && ok; pos += n_row) {
+        n_row = pos % 3 || shape.n_pos - pos < 30 ? 1 : 30;
+        for (int32_t i = 0; (i + 1) * LK_KV_PAGE <= pos - shape.window + 1; i++)
+            s.pages[i] = INT32_MIN;
+        ok = step(&rig, one, 1, pos, n_row);
+    }
+    check_point(ok && check_same(want, s.y, n, "without passed pages"),
+                "%d threads: pages that a window has passed are not read", n_thread);
+    free(want);
+    sequence_free(&s);
+    rig_close(&rig);
+}
+
 /* Pages that another sequence has left full of NaN. */
 static void test_stale(int32_t n_thread)
 {
-    static const struct shape shape = {4, 2, 40, 333};
+    static const struct shape shape = {4, 2, 40, 333, 0};
     struct check_rng rng = {check_seed()};
     struct sequence s = sequence_new(&rng, &shape, 0), bad = sequence_new(&rng, &shape, 0);
     size_t n = (size_t)shape.n_pos * q_floats(&shape);
@@ -272,7 +303,7 @@ static void test_stale(int32_t n_thread)
 /* rope_kv_append is rope, rope and kv_append. */
 static void test_rope_append(int32_t n_thread, enum lk_rope_layout layout)
 {
-    static const struct shape shape = {6, 3, 22, 40};
+    static const struct shape shape = {6, 3, 22, 40, 0};
     struct rig rig;
     open_with_pages(&rig, &shape, n_thread, 2, NULL);
     const struct lk_ops *ops = rig.be->ops;
@@ -322,6 +353,7 @@ int main(void)
     for (int32_t n_thread = 1; n_thread <= 4; n_thread += 3) {
         test_batch(n_thread);
         test_stale(n_thread);
+        test_passed_pages(n_thread);
         test_rope_append(n_thread, LK_ROPE_HALF);
         test_rope_append(n_thread, LK_ROPE_INTERLEAVED);
     }
