@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/base/utf8.h"
+#include "src/text/jinja.h"
 #include "src/text/unicode.h"
 
 void added_index_deinit(struct added_index *x)
@@ -98,12 +99,27 @@ static bool has_class_at(const uint8_t *text, size_t n, size_t at, uint8_t flags
     return at < n && (unicode_flags(utf8_decode(text + at)) & flags);
 }
 
-/* Applies the token's conditions; false: this is no match after all. */
-static bool accept(const struct added_walk *w, struct added_match *m)
+/* Has the input a part in the match? Matches come in order, so ranges that end before this one are done. */
+static bool touches_input(struct added_walk *w, const struct added_match *m)
+{
+    const size_t from = w->first + m->from, to = w->first + m->to;
+    while (w->n_input && w->inputs->first + w->inputs->n <= from) {
+        w->inputs++;
+        w->n_input--;
+    }
+    return w->n_input && w->inputs->first < to;
+}
+
+/* Applies the token's conditions; false: this is no match after all, and w->at says where to go on. */
+static bool accept(struct added_walk *w, struct added_match *m)
 {
     const struct added_token *t = m->token;
     if (w->skip_special && t->special)
         return false;
+    if (t->special && touches_input(w, m)) {
+        w->at = m->from + 1; /* and hides no token that begins inside it */
+        return false;
+    }
     if (t->single_word &&
         (has_word_before(w->text, m->from) || has_class_at(w->text, w->n, m->to, UNICODE_WORD)))
         return false;

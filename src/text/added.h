@@ -11,6 +11,8 @@
 
 #include "src/base/buf.h"
 
+struct jinja_range;
+
 enum {
     ADDED_MAX_TOKENS = 1 << 16,
     ADDED_MAX_BYTES = 1024, /* of one token: a search is linear in the text times this at worst */
@@ -55,8 +57,12 @@ struct added_walk {
     const uint8_t *text;
     size_t n;
     bool skip_special; /* the text of a special token is plain text */
-    size_t at;         /* the search goes on here */
-    size_t done;       /* up to here the text belongs to tokens found already */
+    /* [n_input] bytes that no special token may have, in order and apart, counted from `first` bytes before
+     * text. Those that end before `at` are passed over. */
+    const struct jinja_range *inputs;
+    size_t n_input, first;
+    size_t at;   /* the search goes on here */
+    size_t done; /* up to here the text belongs to tokens found already */
 };
 
 struct added_match {

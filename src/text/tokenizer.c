@@ -14,6 +14,7 @@
 #include "src/base/mapfile.h"
 #include "src/base/mem.h"
 #include "src/base/utf8.h"
+#include "src/text/jinja.h"
 #include "src/text/tokenizer_file.h"
 #include "src/text/tokenizer_gguf.h"
 #include "src/text/tokenizer_parts.h"
@@ -142,7 +143,10 @@ struct tokenizer *tokenizer_free(struct tokenizer *t)
 /* The scratch of one call: the tokenizer itself is only read. */
 struct encoding {
     const struct tokenizer *t;
+    const uint8_t *text; /* the whole */
     bool skip_special;
+    const struct jinja_range *inputs; /* [n_input] of the whole text */
+    size_t n_input;
     struct token_list *ids;
     struct normalize_run normalize;
     struct pretok_run pretok;
@@ -178,6 +182,13 @@ static int split(struct encoding *e, const struct added_index *index, const uint
     struct added_walk w = {
         .index = index, .tokens = e->t->added, .text = text, .n = n, .skip_special = e->skip_special};
     struct added_match m;
+    /* Without steps of a normalizer all texts are parts of the whole; with them there is no special token in
+     * the index of what they made (tokenizer_can_mark). */
+    if (e->n_input && (index == &e->t->raw || e->t->normalize.n_step == 0)) {
+        w.inputs = e->inputs;
+        w.n_input = e->n_input;
+        w.first = (size_t)(text - e->text);
+    }
     while (added_walk_next(&w, &m)) {
         bool gap = m.from > w.done || (first && w.done == 0 && e->t->sp.prefix); /* a mark alone */
         int r = gap ? on_gap(e, text + w.done, m.from - w.done, first && w.done == 0) : 0;
@@ -276,30 +287,68 @@ static int add_special(struct encoding *e, size_t start, bool parsed)
     return 0;
 }
 
+/* Encodes with e's flags set; its scratch is freed. */
+static int encode(struct encoding *e, size_t n, unsigned flags)
+{
+    const struct tokenizer *t = e->t;
+    size_t good = utf8_check((const char *)e->text, n), start = e->ids->n;
+    if (good != n)
+        return why_set(e->why, EX_DATAERR, "the text is not valid UTF-8 at byte %zu of %zu", good, n);
+    pretok_run_init(&e->pretok, &t->pretok, on_word, e, e->why);
+    int r = split(e, &t->raw, e->text, n, true, normalize_gap);
+    if (r == 0)
+        drop_mark(e, start);
+    if (r == 0 && (flags & TOKENIZER_ADD_SPECIAL))
+        r = add_special(e, start, !e->skip_special);
+    normalize_run_deinit(&e->normalize);
+    pretok_run_deinit(&e->pretok);
+    bpe_run_deinit(&e->bpe);
+    unigram_run_deinit(&e->unigram);
+    sp_merge_run_deinit(&e->sp_merge);
+    buf_deinit(&e->sp_text);
+    buf_deinit(&e->sp_spaces);
+    if (r)
+        e->ids->n = start;
+    return r;
+}
+
 int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags,
                      struct token_list *ids, struct why *why)
 {
-    size_t good = utf8_check(text, n), start = ids->n;
-    if (good != n)
-        return why_set(why, EX_DATAERR, "the text is not valid UTF-8 at byte %zu of %zu", good, n);
-    bool parse = flags & TOKENIZER_PARSE_SPECIAL;
-    struct encoding e = {.t = t, .skip_special = !parse, .ids = ids, .why = why};
-    pretok_run_init(&e.pretok, &t->pretok, on_word, &e, why);
-    int r = split(&e, &t->raw, (const uint8_t *)text, n, true, normalize_gap);
-    if (r == 0)
-        drop_mark(&e, start);
-    if (r == 0 && (flags & TOKENIZER_ADD_SPECIAL))
-        r = add_special(&e, start, parse);
-    normalize_run_deinit(&e.normalize);
-    pretok_run_deinit(&e.pretok);
-    bpe_run_deinit(&e.bpe);
-    unigram_run_deinit(&e.unigram);
-    sp_merge_run_deinit(&e.sp_merge);
-    buf_deinit(&e.sp_text);
-    buf_deinit(&e.sp_spaces);
+    struct encoding e = {.t = t,
+                         .text = (const uint8_t *)text,
+                         .skip_special = !(flags & TOKENIZER_PARSE_SPECIAL),
+                         .ids = ids,
+                         .why = why};
+    return encode(&e, n, flags);
+}
+
+int tokenizer_can_mark(const struct tokenizer *t, struct why *why)
+{
+    for (size_t i = 0; i < t->n_added && t->normalize.n_step > 0; i++) {
+        const struct added_token *a = &t->added[i];
+        if (a->special && a->normalized)
+            return why_set(why, EX_DATAERR,
+                           "the special token '%.*s' is looked for in normalized text, where it is not known "
+                           "what a client sent: in tokenizer.json it needs \"normalized\": false",
+                           tokenizer_parts_shown(a->n), a->content);
+    }
+    return 0;
+}
+
+int tokenizer_encode_marked(const struct tokenizer *t, const struct jinja_text *text, unsigned flags,
+                            struct token_list *ids, struct why *why)
+{
+    int r = tokenizer_can_mark(t, why);
     if (r)
-        ids->n = start;
-    return r;
+        return r;
+    struct encoding e = {.t = t,
+                         .text = (const uint8_t *)text->text,
+                         .inputs = text->inputs,
+                         .n_input = text->n_input,
+                         .ids = ids,
+                         .why = why};
+    return encode(&e, text->n, flags);
 }
 
 /* ---- what is known about ids ---- */

@@ -11,6 +11,7 @@
 #include "src/text/token_list.h"
 
 struct gguf;
+struct jinja_text;
 struct tokenizer;
 
 enum {
@@ -31,6 +32,15 @@ struct tokenizer *tokenizer_free(struct tokenizer *t);
  * Time is linear in n (n log n at worst); memory is bounded by a small multiple of n. */
 int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags,
                      struct token_list *ids, struct why *why);
+
+/* Ids of a rendered template. Special tokens are made of the template's own bytes alone: where input has a
+ * part in one it is plain text. All else is as in tokenizer_encode with TOKENIZER_PARSE_SPECIAL: a word is
+ * cut and merged across the borders of input, and added tokens that the tokenizer does not call special are
+ * text that anybody may write. Codes too; EX_DATAERR where tokenizer_can_mark says so. */
+int tokenizer_encode_marked(const struct tokenizer *t, const struct jinja_text *text, unsigned flags,
+                            struct token_list *ids, struct why *why);
+/* Whether it can do that: 0, or EX_DATAERR with the special token that is only found in normalized text. */
+int tokenizer_can_mark(const struct tokenizer *t, struct why *why);
 
 /* Largest id + 1. */
 int32_t tokenizer_n_vocab(const struct tokenizer *t);
