@@ -25,14 +25,20 @@ enum {
     PROTO_MAX_STOP_TOKEN = 64,
     PROTO_MAX_TOP_LOGPROB = 20,
     PROTO_MAX_BIAS = 1024,
+    PROTO_MAX_MESSAGE = 65536,   /* of a conversation */
+    PROTO_MAX_TEXT_PART = 65536, /* of a message, as are the calls */
+    PROTO_MAX_CALL = 1024,
+    PROTO_MAX_TOOL = 1024,
     PROTO_DEFAULT_MAX_TOKENS = 2048,
 };
 
-/* PROTO_HELLO ... PROTO_COUNT are what clients send and come first; PROTO_HELLO_REPLY ... PROTO_PONG are
- * what servers send; PROTO_MODEL ... PROTO_FAULT are parts of messages. */
+/* PROTO_HELLO ... PROTO_APPLY_TEMPLATE are what clients send and come first; PROTO_HELLO_REPLY ... PROTO_PONG
+ * are what servers send; PROTO_MESSAGE ... PROTO_FUNCTION are parts of the former, PROTO_MODEL ...
+ * PROTO_FAULT of the latter. */
 enum proto_message {
 #define VERB(tag, ...) PROTO_##tag,
 #define REPLY(tag, ...) PROTO_##tag,
+#define INPUT(tag, ...) PROTO_##tag,
 #define PART(tag, ...) PROTO_##tag,
 #include "proto/verbs.def"
     PROTO_N_MESSAGE,
@@ -44,6 +50,7 @@ enum proto_field {
     PROTO_ELEMENT = -1, /* in place of a field: an element of an array has no key */
 #define FIELD(message, tag, ...) PROTO_##message##_##tag,
 #define CHOICE(message, tag, ...) PROTO_##message##_##tag,
+#define NESTED(message, tag, ...) PROTO_##message##_##tag,
 #define SENT(message, tag, ...) PROTO_##message##_##tag,
 #include "proto/fields.def"
     PROTO_N_FIELD,
@@ -66,8 +73,13 @@ enum proto_type {
     PROTO_TYPE_CHOICE,
     PROTO_TYPE_INTS,
     PROTO_TYPE_STRS,
-    PROTO_TYPE_STOP, /* str or array of str */
-    PROTO_TYPE_BIAS, /* array of [int, float] */
+    PROTO_TYPE_STOP,      /* str or array of str */
+    PROTO_TYPE_BIAS,      /* array of [int, float] */
+    PROTO_TYPE_TREE,      /* a map of what JSON can hold */
+    PROTO_TYPE_ARGUMENTS, /* such a map, or a str */
+    PROTO_TYPE_ONE,       /* a map of `part` */
+    PROTO_TYPE_LIST,      /* array of them */
+    PROTO_TYPE_CONTENT,   /* str, nil, or array of them */
     PROTO_TYPE_BIN,
     PROTO_TYPE_BINS,
     PROTO_TYPE_FLOATS,
@@ -75,7 +87,7 @@ enum proto_type {
     PROTO_TYPE_MAPS,
 };
 
-enum proto_direction { PROTO_REQUEST, PROTO_REPLY, PROTO_PART };
+enum proto_direction { PROTO_REQUEST, PROTO_REPLY, PROTO_INPUT, PROTO_PART };
 
 enum proto_id { PROTO_ID_NONE, PROTO_ID_NEEDED, PROTO_ID_ECHOED, PROTO_ID_TARGET };
 
@@ -91,9 +103,10 @@ struct proto_field_row {
     enum proto_message message;
     const char *key;
     enum proto_type type;
-    int64_t min, max;     /* of a number, of a string's bytes, of each element */
-    size_t n_max;         /* elements of an array */
-    const char *choices;  /* "one|two"; NULL */
+    enum proto_message part; /* ONE, LIST, CONTENT: of such maps */
+    int64_t min, max;        /* of a number, of a string's bytes, of each element */
+    size_t n_max;            /* elements of an array */
+    const char *choices;     /* "one|two"; NULL */
     const char *fallback; /* what holds without the field; NULL: it is required (or only sent by servers) */
     const char *help;
 };
@@ -112,6 +125,9 @@ const struct proto_message_row *proto_message(enum proto_message message);
 const struct proto_field_row *proto_field(enum proto_field field);
 const struct proto_error_row *proto_error(enum proto_error error);
 const char *proto_type_name(enum proto_type type); /* "integer", "array of strings", ... */
+/* A field of GENERATE that is one of CHAT too (MAX_TOKENS ... DEADLINE_MS), or one about the conversation of
+ * CHAT (MESSAGES ... REASONING_EFFORT) that other verbs have too: the field of this verb. */
+enum proto_field proto_same(enum proto_message verb, enum proto_field field);
 
 /* Lookups by name: PROTO_N_VERB, PROTO_N_FIELD, PROTO_N_ERROR where there is none. */
 enum proto_message proto_find_verb(const char *name, size_t n);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/values.h"
 #include "src/base/utf8.h"
 
 void request_fault(struct request *request, const char *field, const char *constraint, const char *format,
@@ -30,184 +31,6 @@ void request_fault(struct request *request, const char *field, const char *const
     va_end(args);
     /* The sentence travels as UTF-8: a character that the end of the buffer cut is left out. */
     fault->message[utf8_check(fault->message, strlen(fault->message))] = '\0';
-}
-
-static const char *kind_name(enum msg_kind kind)
-{
-    static const char *const names[] = {
-        [MSG_NONE] = "nothing",    [MSG_NIL] = "nil",         [MSG_BOOL] = "a boolean",
-        [MSG_INT] = "an integer",  [MSG_UINT] = "an integer", [MSG_FLOAT32] = "a float",
-        [MSG_FLOAT64] = "a float", [MSG_STR] = "a string",    [MSG_BIN] = "binary",
-        [MSG_ARRAY] = "an array",  [MSG_MAP] = "a map",
-    };
-    return names[kind];
-}
-
-/* One value or element under examination, and what to call it in a fault: "stop" or "stop[3]". */
-struct subject {
-    struct request *request;
-    const struct proto_field_row *row;
-    const struct msg_value *v;
-    size_t i;
-    bool is_element;
-};
-
-/* Which element, as the beginning of a clause: "[3] " or nothing. */
-struct place {
-    char text[32];
-};
-
-static struct place place(const struct subject *s)
-{
-    struct place p = {""};
-    if (s->is_element)
-        snprintf(p.text, sizeof p.text, "at index %zu ", s->i);
-    return p;
-}
-
-static bool wrong_type(const struct subject *s, const char *wanted)
-{
-    request_fault(s->request, s->row->key, "type", "%sis %s, must be %s", place(s).text,
-                  kind_name(msg_kind(s->v)), wanted);
-    return false;
-}
-
-static bool check_int(const struct subject *s)
-{
-    if (msg_kind(s->v) == MSG_UINT) {
-        request_fault(s->request, s->row->key, "range", "%sis beyond 2^63 - 1", place(s).text);
-        return false;
-    }
-    if (msg_kind(s->v) != MSG_INT)
-        return wrong_type(s, "an integer");
-    int64_t v = msg_int(s->v, 0);
-    if (v >= s->row->min && v <= s->row->max)
-        return true;
-    request_fault(s->request, s->row->key, "range", "%sis %" PRId64 ", must be %" PRId64 " to %" PRId64,
-                  place(s).text, v, s->row->min, s->row->max);
-    return false;
-}
-
-static bool check_uint(const struct subject *s)
-{
-    if (msg_kind(s->v) == MSG_UINT)
-        return true;
-    if (msg_kind(s->v) != MSG_INT)
-        return wrong_type(s, "an integer");
-    if (msg_int(s->v, 0) >= 0)
-        return true;
-    request_fault(s->request, s->row->key, "range", "is %" PRId64 ", must be 0 to 2^64 - 1",
-                  msg_int(s->v, 0));
-    return false;
-}
-
-static bool check_float(const struct subject *s)
-{
-    enum msg_kind kind = msg_kind(s->v);
-    if (kind != MSG_INT && kind != MSG_FLOAT32 && kind != MSG_FLOAT64)
-        return wrong_type(s, "a number");
-    double v = msg_float(s->v, 0), min = (double)s->row->min, max = (double)s->row->max;
-    bool above = s->row->type == PROTO_TYPE_ABOVE;
-    if (v <= max && (above ? v > min : v >= min)) /* false for NaN */
-        return true;
-    request_fault(s->request, s->row->key, "range",
-                  above ? "%sis %g, must be above %g and at most %g" : "%sis %g, must be %g to %g",
-                  place(s).text, v, min, max);
-    return false;
-}
-
-static bool check_str(const struct subject *s)
-{
-    bool bin_too = s->row->type == PROTO_TYPE_TEXT;
-    if (msg_kind(s->v) != MSG_STR && !(bin_too && msg_kind(s->v) == MSG_BIN))
-        return wrong_type(s, bin_too ? "a string or binary" : "a string");
-    size_t n;
-    msg_bytes(s->v, &n);
-    if (n >= (size_t)s->row->min && n <= (size_t)s->row->max)
-        return true;
-    request_fault(s->request, s->row->key, "length", "%shas %zu bytes, must have %" PRId64 " to %" PRId64,
-                  place(s).text, n, s->row->min, s->row->max);
-    return false;
-}
-
-static bool check_choice(const struct subject *s)
-{
-    if (msg_kind(s->v) != MSG_STR)
-        return wrong_type(s, "a string");
-    for (const char *choice = s->row->choices; *choice;) {
-        size_t n, n_choice = strcspn(choice, "|");
-        const char *text = msg_bytes(s->v, &n);
-        if (n == n_choice && !memcmp(text, choice, n))
-            return true;
-        choice += n_choice + (choice[n_choice] == '|');
-    }
-    request_fault(s->request, s->row->key, "choice", "must be one of %s", s->row->choices);
-    return false;
-}
-
-static bool check_bias(const struct subject *s)
-{
-    if (msg_kind(s->v) != MSG_ARRAY || msg_count(s->v) != 2) {
-        request_fault(s->request, s->row->key, "type", "%smust be [id, number]", place(s).text);
-        return false;
-    }
-    static const struct proto_field_row id_row = {.key = "logit_bias", .min = 0, .max = INT32_MAX};
-    struct subject id = *s, bias = *s;
-    id.row = &id_row;
-    id.v = msg_at(s->v, 0);
-    bias.v = msg_at(s->v, 1);
-    return check_int(&id) && check_float(&bias);
-}
-
-/* One fault an array is enough: the first. */
-static bool check_array(const struct subject *s, bool (*check_element)(const struct subject *),
-                        const char *wanted)
-{
-    if (msg_kind(s->v) != MSG_ARRAY)
-        return wrong_type(s, wanted);
-    size_t n = msg_count(s->v);
-    if (n > s->row->n_max) {
-        request_fault(s->request, s->row->key, "count", "has %zu elements, may have %zu", n, s->row->n_max);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct subject element = {s->request, s->row, msg_at(s->v, i), i, true};
-        if (!check_element(&element))
-            return false;
-    }
-    return true;
-}
-
-static bool check_value(const struct subject *s)
-{
-    switch (s->row->type) {
-    case PROTO_TYPE_BOOL:
-        return msg_kind(s->v) == MSG_BOOL || wrong_type(s, "a boolean");
-    case PROTO_TYPE_INT:
-        return check_int(s);
-    case PROTO_TYPE_UINT:
-        return check_uint(s);
-    case PROTO_TYPE_FLOAT:
-    case PROTO_TYPE_ABOVE:
-        return check_float(s);
-    case PROTO_TYPE_STR:
-    case PROTO_TYPE_TEXT:
-        return check_str(s);
-    case PROTO_TYPE_CHOICE:
-        return check_choice(s);
-    case PROTO_TYPE_INTS:
-        return check_array(s, check_int, "an array of integers");
-    case PROTO_TYPE_STRS:
-        return check_array(s, check_str, "an array of strings");
-    case PROTO_TYPE_STOP:
-        return msg_kind(s->v) == MSG_STR ? check_str(s)
-                                         : check_array(s, check_str, "a string or an array of strings");
-    case PROTO_TYPE_BIAS:
-        return check_array(s, check_bias, "an array of [id, number]");
-    default: /* only servers send these */
-        assert(false);
-        return false;
-    }
 }
 
 /* Does the request's `optional` name this key? Its own faults are found when its turn comes. */
@@ -241,9 +64,9 @@ static void check_fields(struct request *request)
                               proto_message(request->verb)->name);
             continue;
         }
-        struct subject s = {request, proto_field(field), msg_at(request->msg.root, i), 0, false};
-        if (check_value(&s))
-            request->values[field] = s.v;
+        const struct msg_value *v = msg_at(request->msg.root, i);
+        if (values_check(request, field, v))
+            request->values[field] = v;
     }
     for (enum proto_field field = 0; field < PROTO_N_FIELD; field++) {
         const struct proto_field_row *row = proto_field(field);
@@ -279,27 +102,53 @@ static void check_text(struct request *request, enum proto_field text, enum prot
         request_fault(request, proto_field(text)->key, "utf8", "is not UTF-8 at byte %zu", good);
 }
 
+static void check_job(struct request *request)
+{
+    enum proto_message verb = request->verb;
+    int64_t min_tokens = request_int(request, proto_same(verb, PROTO_GENERATE_MIN_TOKENS), 0);
+    int64_t max_tokens = request_int(request, proto_same(verb, PROTO_GENERATE_MAX_TOKENS), INT64_MAX);
+    if (min_tokens > max_tokens)
+        request_fault(request, "min_tokens", "conflict", "is %" PRId64 ", max_tokens is %" PRId64, min_tokens,
+                      max_tokens);
+    if (request_int(request, proto_same(verb, PROTO_GENERATE_TOP_LOGPROBS), 0) > 0 &&
+        !request_bool(request, proto_same(verb, PROTO_GENERATE_LOGPROBS), false))
+        request_fault(request, "top_logprobs", "conflict", "needs logprobs");
+}
+
+static void check_conversation(struct request *request)
+{
+    enum proto_message verb = request->verb;
+    enum proto_field messages = proto_same(verb, PROTO_CHAT_MESSAGES);
+    if (request_has(request, messages) && request_count(request, messages) == 0)
+        request_fault(request, "messages", "count", "has no elements, must have one at least");
+    if (request_bool(request, proto_same(verb, PROTO_CHAT_CONTINUE_FINAL_MESSAGE), false) &&
+        request_bool(request, proto_same(verb, PROTO_CHAT_ADD_GENERATION_PROMPT), false))
+        request_fault(request, "continue_final_message", "conflict",
+                      "and add_generation_prompt exclude each other");
+}
+
 /* What no single field can get wrong. */
 static void check_together(struct request *request)
 {
-    int64_t min_tokens, max_tokens;
     switch (request->verb) {
     case PROTO_GENERATE:
         check_one_of(request, PROTO_GENERATE_PROMPT, PROTO_GENERATE_TOKENS);
         check_text(request, PROTO_GENERATE_PROMPT, PROTO_GENERATE_INVALID_UTF8);
-        min_tokens = request_int(request, PROTO_GENERATE_MIN_TOKENS, 0);
-        max_tokens = request_int(request, PROTO_GENERATE_MAX_TOKENS, INT64_MAX);
-        if (min_tokens > max_tokens)
-            request_fault(request, "min_tokens", "conflict", "is %" PRId64 ", max_tokens is %" PRId64,
-                          min_tokens, max_tokens);
-        if (request_int(request, PROTO_GENERATE_TOP_LOGPROBS, 0) > 0 &&
-            !request_bool(request, PROTO_GENERATE_LOGPROBS, false))
-            request_fault(request, "top_logprobs", "conflict", "needs logprobs");
+        check_job(request);
+        break;
+    case PROTO_CHAT:
+        check_conversation(request);
+        check_job(request);
+        break;
+    case PROTO_APPLY_TEMPLATE:
+        check_conversation(request);
         break;
     case PROTO_TOKENIZE:
         check_text(request, PROTO_TOKENIZE_CONTENT, PROTO_TOKENIZE_INVALID_UTF8);
         break;
     case PROTO_COUNT:
+        check_one_of(request, PROTO_COUNT_CONTENT, PROTO_COUNT_MESSAGES);
+        check_conversation(request);
         check_text(request, PROTO_COUNT_CONTENT, PROTO_COUNT_INVALID_UTF8);
         break;
     case PROTO_CANCEL:
@@ -330,14 +179,14 @@ int request_decode(struct request *ret_request, const uint8_t *body, size_t n, s
     if (needs_id && !id)
         return why_set(why, REQUEST_E_PROTOCOL, "the frame has no id");
     if (needs_id && msg_kind(id) != MSG_INT)
-        return why_set(why, REQUEST_E_PROTOCOL, "id is %s, must be an integer", kind_name(msg_kind(id)));
+        return why_set(why, REQUEST_E_PROTOCOL, "id is %s, must be an integer", values_kind(msg_kind(id)));
     if (needs_id && !request->id)
         return why_set(why, REQUEST_E_PROTOCOL, "id is %" PRId64 ", must be 1 to 2^63 - 1", msg_int(id, 0));
     if (request->verb == PROTO_N_VERB) {
         if (!type)
             request_fault(request, "type", "missing", "must be given");
         else if (!name)
-            request_fault(request, "type", "type", "is %s, must be a string", kind_name(msg_kind(type)));
+            request_fault(request, "type", "type", "is %s, must be a string", values_kind(msg_kind(type)));
         else
             request_fault(request, "type", "choice", "is not a verb of this server");
         return REQUEST_E_INVALID;
@@ -451,6 +300,11 @@ const char *request_bytes_at(const struct request *request, enum proto_field fie
 {
     const struct msg_value *v = request->values[field];
     return msg_bytes(msg_kind(v) == MSG_STR && i == 0 ? v : msg_at(v, i), ret_n);
+}
+
+const struct msg_value *request_value(const struct request *request, enum proto_field field)
+{
+    return request->values[field];
 }
 
 int64_t request_bias_at(const struct request *request, enum proto_field field, size_t i, double *ret_bias)

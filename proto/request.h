@@ -77,3 +77,5 @@ int64_t request_int_at(const struct request *request, enum proto_field field, si
 const char *request_bytes_at(const struct request *request, enum proto_field field, size_t i, size_t *ret_n);
 int64_t request_bias_at(const struct request *request, enum proto_field field, size_t i,
                         double *ret_bias); /* id */
+const struct msg_value *request_value(const struct request *request,
+                                      enum proto_field field); /* NULL: not given */

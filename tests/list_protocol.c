@@ -15,7 +15,7 @@ static void print_heading(const struct proto_message_row *row)
 {
     if (row->direction == PROTO_REQUEST)
         printf("%s request", row->name);
-    else if (row->direction == PROTO_PART)
+    else if (row->direction == PROTO_PART || row->direction == PROTO_INPUT)
         printf("%s map", row->name);
     else if (strcmp(row->name, "result"))
         printf("%s reply", row->name);
@@ -44,6 +44,13 @@ static void print_range(const struct proto_field_row *row)
     switch (row->type) {
     case PROTO_TYPE_BOOL:
     case PROTO_TYPE_UINT:
+    case PROTO_TYPE_TREE:
+    case PROTO_TYPE_ARGUMENTS:
+    case PROTO_TYPE_ONE:
+        return;
+    case PROTO_TYPE_LIST:
+    case PROTO_TYPE_CONTENT:
+        printf(" , at most %zu", row->n_max);
         return;
     case PROTO_TYPE_CHOICE:
         printf(" , %s", row->choices);
@@ -80,7 +87,8 @@ static void print_field(enum proto_field field)
     const struct proto_field_row *row = proto_field(field);
     print_heading(proto_message(row->message));
     printf("\tCm %s No %s", row->key, proto_type_name(row->type));
-    if (proto_message(row->message)->direction == PROTO_REQUEST) {
+    enum proto_direction direction = proto_message(row->message)->direction;
+    if (direction == PROTO_REQUEST || direction == PROTO_INPUT) {
         print_range(row);
         if (row->fallback)
             printf(" ; default: %s", row->fallback);

@@ -3,6 +3,7 @@
 
     with Client("/run/lorch/lorchd.sock") as client:
         print(client.run("Once upon a time", max_tokens=50)["content"])
+        print(client.chat([{"role": "user", "content": "Tell me a story."}])["content"])
         for frame in client.generate("Once upon a time", temperature=0):
             print(frame)
 
@@ -43,6 +44,16 @@ def pack(frame):
 def unpack(body):
     """A frame out of its body; the protocol's own limits hold, so there are none here."""
     return msgpack.unpackb(body, raw=False, strict_map_key=True)
+
+
+def whole_calls(deltas):
+    """Calls of tools, one dict each, out of the tool_call maps that came."""
+    calls = {}
+    for delta in deltas:
+        call = calls.setdefault(delta["index"], {"arguments": ""})
+        call["arguments"] += delta.get("arguments", "")
+        call.update((key, delta[key]) for key in ("id", "name") if key in delta)
+    return [calls[index] for index in sorted(calls)]
 
 
 class Client:
@@ -189,8 +200,17 @@ class Client:
     def detokenize(self, tokens, **fields):
         return self.call("detokenize", tokens=list(tokens), **fields)["content"]
 
-    def count(self, content, **fields):
-        return self.call("count", content=content, **fields)["n_tokens"]
+    def count(self, content=None, messages=None, **fields):
+        if content is not None:
+            fields["content"] = content
+        if messages is not None:
+            fields["messages"] = messages
+        return self.call("count", **fields)["n_tokens"]
+
+    def apply_template(self, messages, **fields):
+        """The prompt that messages become; with return_tokens=True the whole result."""
+        result = self.call("apply_template", messages=messages, **fields)
+        return result if fields.get("return_tokens") else result["prompt"]
 
     def submit(self, prompt=None, tokens=None, **fields):
         """Sends a job and returns its id."""
@@ -200,6 +220,12 @@ class Client:
         if tokens is not None:
             fields["tokens"] = list(tokens)
         self.send(dict(type="generate", **fields))
+        return fields["id"]
+
+    def submit_chat(self, messages, **fields):
+        """Sends a chat and returns its id."""
+        fields.setdefault("id", self.next_id())
+        self.send(dict(type="chat", messages=messages, **fields))
         return fields["id"]
 
     def frames(self, id):
@@ -215,29 +241,34 @@ class Client:
         return self.frames(self.submit(prompt, tokens, **fields))
 
     def wait(self, id):
-        """What came of a job, as one dict: the fields of `done`, with content, tokens and logprobs put together
-        from the token frames; raises Error. content is there, empty or not, unless ids alone came."""
-        content, lists = None, {}
+        """What came of a job, as one dict: the fields of `done`, with content, reasoning_content, tool_calls,
+        tokens and logprobs put together from the token frames; raises Error. content is there, empty or not,
+        unless ids alone came."""
+        texts, lists = {}, {}
         for frame in self.frames(id):
             if frame["type"] == "token":
-                if "content" in frame:
-                    content = (content or "") + frame["content"]
-                for key in ("tokens", "logprobs"):
+                for key in ("content", "reasoning_content"):
+                    if key in frame:
+                        texts[key] = texts.get(key, "") + frame[key]
+                for key in ("tool_calls", "tokens", "logprobs"):
                     if key in frame:
                         lists.setdefault(key, []).extend(frame[key])
             elif frame["type"] == "error":
                 raise Error(frame)
-        result = dict(frame)
-        result.update(lists)
-        if content is not None:
-            result["content"] = content
-        elif "tokens" not in result:  # an answer of no tokens; one by ids alone has tokens and no content
+        result = dict(frame, **texts, **lists)
+        if "tool_calls" in result:
+            result["tool_calls"] = whole_calls(result["tool_calls"])
+        if "tokens" not in result or texts:  # an answer by ids alone has tokens and no content
             result.setdefault("content", "")
         return result
 
     def run(self, prompt=None, tokens=None, **fields):
         """Runs a job to its end: see wait."""
         return self.wait(self.submit(prompt, tokens, **fields))
+
+    def chat(self, messages, **fields):
+        """Runs a chat to its end: see wait."""
+        return self.wait(self.submit_chat(messages, **fields))
 
     def cancel(self, id=None, job=None):
         """Ends a job; its last frame is the answer."""

@@ -20,17 +20,20 @@ static int refuse(struct notice *refusal, struct notice **ret_refusal)
     return refusal ? CHECK_E_REFUSED : -ENOMEM;
 }
 
+/* The field that the text or the ids came from. */
 static const char *text_param(const struct job_ask *ask)
 {
-    return ask->kind == JOB_GENERATE ? "prompt" : "content";
+    return ask->conversation           ? "messages"
+           : !ask->text                ? "tokens"
+           : ask->kind == JOB_GENERATE ? "prompt"
+                                       : "content";
 }
 
 static int refuse_overflow(const struct served *served, const struct job_ask *ask, const char *about,
                            int64_t n_prompt, struct notice **ret_refusal)
 {
     return refuse(
-        notice_new_failed(ask->job, "context_overflow", ask->text ? "prompt" : "tokens", n_prompt,
-                          served->info->n_ctx,
+        notice_new_failed(ask->job, "context_overflow", text_param(ask), n_prompt, served->info->n_ctx,
                           "the prompt has %s%lld tokens, the context holds %d, one of them for the answer",
                           about, (long long)n_prompt, served->info->n_ctx),
         ret_refusal);
@@ -48,7 +51,13 @@ int check_text(const struct served *served, const struct job_ask *ask, struct no
                                         "%s is not UTF-8: byte %zu begins no character", text_param(ask),
                                         n_valid),
                       ret_refusal);
-    int64_t n_least = (int64_t)(ask->n_text / served->max_piece);
+    return check_length(served, ask, ask->n_text, ret_refusal);
+}
+
+int check_length(const struct served *served, const struct job_ask *ask, size_t n_text,
+                 struct notice **ret_refusal)
+{
+    int64_t n_least = (int64_t)(n_text / served->max_piece);
     if (ask->kind == JOB_GENERATE && n_least >= served->info->n_ctx)
         return refuse_overflow(served, ask, "at least ", n_least, ret_refusal);
     return 0;
@@ -107,7 +116,7 @@ static size_t done_bytes(const struct served *served, const struct job_ask *ask)
 int check_generate(const struct served *served, const struct job_ask *ask, struct notice **ret_refusal)
 {
     if (ask->n_token == 0)
-        return refuse(notice_new_failed(ask->job, "invalid_request", ask->text ? "prompt" : "tokens", 0, -1,
+        return refuse(notice_new_failed(ask->job, "invalid_request", text_param(ask), 0, -1,
                                         "the prompt is empty, and no special token is added to it"),
                       ret_refusal);
     int r = check_tokens(served, ask, ret_refusal);

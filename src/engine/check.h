@@ -13,6 +13,9 @@ enum { CHECK_E_REFUSED = 1 };
 /* Before the text is turned into ids: there is a tokenizer, the text is UTF-8, and a prompt is not so long
  * that it cannot fit whatever its tokens are. */
 int check_text(const struct served *served, const struct job_ask *ask, struct notice **ret_refusal);
+/* The last of that, for a prompt of n_text bytes. */
+int check_length(const struct served *served, const struct job_ask *ask, size_t n_text,
+                 struct notice **ret_refusal);
 /* Ids of any job: they are the model's. */
 int check_tokens(const struct served *served, const struct job_ask *ask, struct notice **ret_refusal);
 /* A generation whose ids are known. */

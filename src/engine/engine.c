@@ -145,6 +145,11 @@ const struct tokenizer *engine_tokenizer(const struct engine *engine)
     return served ? served->tokenizer : NULL;
 }
 
+bool engine_has_chat(const struct engine *engine)
+{
+    return atomic_load(&engine->run.ready)->chat;
+}
+
 void engine_defaults(const struct engine *engine, struct sampler_params *ret_params)
 {
     *ret_params = atomic_load(&engine->run.ready)->defaults;

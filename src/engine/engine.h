@@ -62,6 +62,8 @@ void engine_status(struct engine *engine, struct engine_status *ret_status);
 const struct model_info *engine_model(const struct engine *engine);
 /* NULL for a model without tokenizer, or until ENGINE_READY. Read-only. */
 const struct tokenizer *engine_tokenizer(const struct engine *engine);
+/* Whether conversations can become prompts. Once ENGINE_READY. */
+bool engine_has_chat(const struct engine *engine);
 /* The sampling values a job gets that names none, with temperature and the others filled in (seed: 0). Once
  * ENGINE_READY. */
 void engine_defaults(const struct engine *engine, struct sampler_params *ret_params);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/engine/conversation.h"
 #include "src/engine/notice.h"
 #include "src/text/stop.h"
 
@@ -38,6 +39,7 @@ struct job_ask *job_ask_free(struct job_ask *ask)
         return NULL;
     free(ask->text);
     free(ask->tokens);
+    conversation_free(ask->conversation);
     for (size_t i = 0; i < ask->n_stop; i++)
         free(ask->stop[i]);
     free(ask->bias);

@@ -2,7 +2,7 @@
  *
  * The server fills a `struct job_ask` and submits it; from then on the engine owns it. Jobs are named by a
  * number that the server hands out, never by a pointer. `struct job` is the engine's record of a generation
- * and belongs to its thread; tokenize and detokenize have none, the helper thread answers them. */
+ * and belongs to its thread; the other kinds have none, the helper thread answers them. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 #include "src/sample/sampler.h"
 #include "src/text/detok.h"
 
+struct conversation;
 struct notice;
 struct sampler;
 struct stop;
@@ -30,7 +31,8 @@ enum job_kind {
     JOB_GENERATE,
     JOB_TOKENIZE,   /* text to ids, answered from the helper thread */
     JOB_DETOKENIZE, /* ids to text, likewise */
-    JOB_COUNT,      /* how many ids a text has, likewise */
+    JOB_COUNT,      /* how many ids a text or a conversation has, likewise */
+    JOB_TEMPLATE,   /* the prompt that a conversation becomes, likewise */
 };
 
 /* Fields a request left out: NaN for a float, JOB_UNSET for an integer. The engine fills in the model's. */
@@ -41,13 +43,14 @@ struct job_ask {
     uint64_t job;         /* number, unique in this process, not 0 */
     enum job_kind kind;
 
-    char *text; /* prompt or content, n_text bytes, owned; NULL: tokens were given */
+    char *text; /* prompt or content, n_text bytes, owned; NULL: tokens or a conversation were given */
     size_t n_text;
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD instead of an error */
     bool add_special, parse_special, return_special;
     bool with_pieces; /* tokenize: the bytes of each token too */
     int32_t *tokens;  /* owned */
     size_t n_token;
+    struct conversation *conversation; /* owned; NULL: there is none (any more, once tokens are made of it) */
 
     int64_t max_tokens, min_tokens;
     char *stop[JOB_MAX_STOP]; /* owned */

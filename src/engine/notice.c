@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/mem.h"
+#include "src/base/utf8.h"
 
 /* Finds the place of n objects behind what *bytes counts so far; false where the sum overflows. Every part is
  * aligned for any type. */
@@ -74,6 +76,8 @@ static void fail(struct notice *notice, const char *code, const char *param, int
     notice->got = got;
     notice->limit = limit;
     vsnprintf(notice->message, sizeof notice->message, format, args);
+    /* A sentence may quote a client: the end of the buffer must not cut a character of it. */
+    notice->message[utf8_check(notice->message, strlen(notice->message))] = '\0';
 }
 
 void notice_fail(struct notice *notice, const char *code, const char *param, int64_t got, int64_t limit,

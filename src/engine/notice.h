@@ -17,7 +17,7 @@ enum notice_kind {
     NOTICE_TOKEN,
     NOTICE_DONE,
     NOTICE_FAILED,
-    NOTICE_RESULT,  /* of tokenize, detokenize */
+    NOTICE_RESULT,  /* of what the helper threads answer */
     NOTICE_LOADED,  /* the state has changed: the model is ready, or the engine has failed (at the load or
                       later);  job is 0; read engine_status */
     NOTICE_LOADING, /* the load came further: job is 0 */
@@ -81,7 +81,7 @@ struct notice {
     /* NOTICE_FAILED: a row of proto/errors.def by name, and the sentence */
     const char *code;  /* static */
     const char *param; /* static; NULL: none */
-    char message[256];
+    char message[512];
     int64_t got, limit; /* n_prompt and n_ctx of context_overflow, and the like; -1: none */
 };
 

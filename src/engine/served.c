@@ -12,6 +12,7 @@
 #include <sysexits.h>
 
 #include "src/base/json.h"
+#include "src/engine/conversation.h"
 #include "src/text/detok.h"
 
 enum { SERVED_MAX_CONFIG = 16 << 20 }; /* bytes of tokenizer_config.json: some name every added token */
@@ -73,19 +74,47 @@ static void fill_defaults(struct served *served)
     };
 }
 
-/* The thread that opens the tokenizer. */
+/* The thread that opens the tokenizer and the chat template. */
 struct opening {
     char *dir;
     struct tokenizer *tokenizer;
-    int result;
-    struct why why;
+    struct chat_template *chat;
+    int result, chat_result;
+    struct why why, chat_why;
 };
 
-static void *open_tokenizer(void *arg)
+static void *open_text(void *arg)
 {
     struct opening *o = arg;
     o->result = tokenizer_open(&o->tokenizer, o->dir, &o->why);
+    if (o->result == 0)
+        o->chat_result = chat_template_open(&o->chat, o->dir, &o->chat_why);
     return NULL;
+}
+
+/* A model whose template is missing or beyond us still completes texts: what is wrong is told to those who
+ * want to chat. */
+static int take_chat(struct served *served, struct opening *o)
+{
+    struct why why;
+    if (o->chat_result < 0)
+        return o->chat_result;
+    if (!served->tokenizer) {
+        why_set(&served->no_chat, 0, "the model has no tokenizer: it takes ids (tokens) and no messages");
+    } else if (o->chat_result == EX_NOINPUT) {
+        why_set(&served->no_chat, 0,
+                "the model has no chat template: put one into chat_template.jinja in its directory, or send "
+                "generate with a prompt");
+    } else if (o->chat_result != 0) {
+        why_set(&served->no_chat, 0, "the model's chat template cannot be used: %s", o->chat_why.text);
+    } else if (tokenizer_can_mark(served->tokenizer, &why) != 0) {
+        why_set(&served->no_chat, 0, "the model cannot chat: %s", why.text);
+    } else {
+        served->chat = o->chat;
+        o->chat = NULL; /* consumed */
+        return conversation_try_parts(served->chat, &served->takes_parts);
+    }
+    return 0;
 }
 
 /* Joins model and tokenizer. */
@@ -114,13 +143,15 @@ static int join(struct served *served, struct opening *o, struct why *why)
     served->n_end = served->info->n_end;
     memcpy(served->end, served->info->end, (size_t)served->n_end * sizeof *served->end);
     fill_defaults(served);
-    return take_tokenizer(served, o, why);
+    int r = take_tokenizer(served, o, why);
+    return r == 0 ? take_chat(served, o) : r;
 }
 
 /* Frees what is left of the opening, and on failure all. */
 static int conclude(struct served *served, struct opening *o, int r)
 {
     tokenizer_free(o->tokenizer);
+    chat_template_free(o->chat);
     free(o->dir);
     if (r != 0)
         served_deinit(served);
@@ -134,7 +165,7 @@ int served_load(struct served *served, const struct model_options *options, mode
     if (!o.dir)
         return -ENOMEM;
     pthread_t thread;
-    int r = -pthread_create(&thread, NULL, open_tokenizer, &o);
+    int r = -pthread_create(&thread, NULL, open_text, &o);
     if (r == 0) {
         r = model_open(&served->model, options, progress, ctx, why);
         pthread_join(thread, NULL);
@@ -149,7 +180,7 @@ int served_check(struct served *served, const struct model_options *options, str
         return -ENOMEM;
     int r = model_check(&served->model, options, why);
     if (r == 0) {
-        open_tokenizer(&o);
+        open_text(&o);
         r = join(served, &o, why);
     }
     return conclude(served, &o, r);
@@ -159,5 +190,6 @@ void served_deinit(struct served *served)
 {
     served->model = model_free(served->model);
     served->tokenizer = tokenizer_free(served->tokenizer);
+    served->chat = chat_template_free(served->chat);
     served->info = NULL;
 }

@@ -1,10 +1,12 @@
-/* What is served: the model, its tokenizer, the ids that end an answer, the sampling defaults. Written once
- * while it is loaded, read by all threads afterwards (the model computes on the engine's thread alone). */
+/* What is served: the model, its tokenizer, its chat template, the ids that end an answer, the sampling
+ * defaults. Written once while it is loaded, read by all threads afterwards (the model computes on the
+ * engine's thread alone). */
 #pragma once
 
 #include "src/base/err.h"
 #include "src/model/model.h"
 #include "src/sample/sampler.h"
+#include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"
 
 enum { SERVED_MAX_END = MODEL_MAX_END + 1 };
@@ -13,7 +15,10 @@ struct served {
     struct model *model;
     const struct model_info *info;
     struct tokenizer *tokenizer; /* NULL: the model has none, it is served by ids */
-    size_t max_piece, max_out;   /* bytes of the longest piece; that one token may add to a text */
+    struct chat_template *chat;  /* NULL: it has none that could be used, as no_chat says */
+    struct why no_chat;
+    bool takes_parts;          /* the template reads text that comes in parts */
+    size_t max_piece, max_out; /* bytes of the longest piece; that one token may add to a text */
     int32_t end[SERVED_MAX_END];
     int32_t n_end;
     struct sampler_params defaults;

@@ -9,6 +9,7 @@
 #include "src/base/buf.h"
 #include "src/base/utf8.h"
 #include "src/engine/check.h"
+#include "src/engine/conversation.h"
 #include "src/engine/notice.h"
 #include "src/text/detok.h"
 
@@ -41,7 +42,7 @@ static int mend_text(struct job_ask *ask)
 }
 
 /* Turns the ask's text into its tokens. 0, CHECK_E_REFUSED, -ENOMEM. */
-static int encode(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
+static int encode_text(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
 {
     int r = check_text(served, ask, ret_refusal);
     if (r != 0)
@@ -62,10 +63,41 @@ static int encode(const struct served *served, struct job_ask *ask, struct notic
     return 0;
 }
 
+/* The same of its conversation. */
+static int encode_conversation(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
+{
+    struct conversation *c = ask->conversation;
+    int r = conversation_render(served, c, ask->job, ret_refusal);
+    if (r == -ENOMEM)
+        return refuse_memory(ask, ret_refusal);
+    if (r == 0)
+        r = check_length(served, ask, c->text.n, ret_refusal);
+    if (r != 0)
+        return r;
+    struct token_list ids = {0};
+    unsigned flags = ask->add_special ? TOKENIZER_ADD_SPECIAL : 0;
+    if (tokenizer_encode_marked(served->tokenizer, &c->text, flags, &ids, NULL) != 0) {
+        token_list_deinit(&ids);
+        return refuse_memory(ask, ret_refusal); /* as above */
+    }
+    ask->tokens = ids.data; /* consumed */
+    ask->n_token = ids.n;
+    return 0;
+}
+
+static int encode(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
+{
+    return ask->conversation ? encode_conversation(served, ask, ret_refusal)
+                             : encode_text(served, ask, ret_refusal);
+}
+
 static int generate(const struct served *served, struct job_ask *ask, struct notice **ret_refusal)
 {
-    int r = ask->text ? encode(served, ask, ret_refusal) : 0;
-    return r == 0 ? check_generate(served, ask, ret_refusal) : r;
+    int r = ask->text || ask->conversation ? encode(served, ask, ret_refusal) : 0;
+    if (r == 0)
+        r = check_generate(served, ask, ret_refusal);
+    ask->conversation = conversation_free(ask->conversation);
+    return r;
 }
 
 /* The ids of a text as a notice. */
@@ -109,6 +141,33 @@ static int count(const struct served *served, struct job_ask *ask, struct notice
     if (!notice)
         return refuse_memory(ask, ret_notice);
     notice->n_token = ask->n_token;
+    *ret_notice = notice;
+    return 0;
+}
+
+/* The prompt that a conversation becomes, with its ids where they are asked for, as a notice. */
+static int apply_template(const struct served *served, struct job_ask *ask, struct notice **ret_notice)
+{
+    int r = encode(served, ask, ret_notice);
+    if (r != 0)
+        return r;
+    const struct jinja_text *text = &ask->conversation->text;
+    size_t n_token = ask->return_tokens ? ask->n_token : 0;
+    r = check_frame(ask, "messages", TOKENISE_FRAME_BASE + text->n + n_token * TOKENISE_FRAME_INT,
+                    ret_notice);
+    if (r != 0)
+        return r;
+    /* One place more keeps no ids apart from ids that nobody asked for. */
+    struct notice_room room = {.n_content = text->n + 1, .n_token = ask->return_tokens ? n_token + 1 : 0};
+    struct notice *notice = notice_new_room(NOTICE_RESULT, ask->job, &room);
+    if (!notice)
+        return refuse_memory(ask, ret_notice);
+    if (text->n > 0)
+        memcpy(notice->content, text->text, text->n);
+    notice->n_content = text->n;
+    notice->n_token = n_token;
+    if (n_token > 0)
+        memcpy(notice->tokens, ask->tokens, n_token * sizeof *notice->tokens);
     *ret_notice = notice;
     return 0;
 }
@@ -172,6 +231,9 @@ static void answer(struct tokenise_lane *lane, struct job_ask *ask)
         break;
     case JOB_COUNT:
         r = count(lane->served, ask, &notice);
+        break;
+    case JOB_TEMPLATE:
+        r = apply_template(lane->served, ask, &notice);
         break;
     default:
         r = generate(lane->served, ask, &ask->refusal);
@@ -247,6 +309,7 @@ void tokenise_deinit(struct tokenise *t)
 
 void tokenise_push(struct tokenise *t, struct job_ask *ask)
 {
-    bool is_long = ask->n_text >= TOKENISE_LONG || (!ask->text && ask->n_token >= TOKENISE_LONG);
+    bool is_long = ask->n_text >= TOKENISE_LONG || (!ask->text && ask->n_token >= TOKENISE_LONG) ||
+                   (ask->conversation && ask->conversation->n_byte >= TOKENISE_LONG);
     mailbox_push(&t->lane[is_long].box, &ask->letter.mail);
 }

@@ -1,8 +1,8 @@
 /* The helper threads: text to ids and back, away from the engine's thread.
  *
  * There are two lanes, one for jobs of ordinary size and one for long ones, so that a text of megabytes keeps
- * nobody's prompt waiting. Both answer tokenize and detokenize themselves; a generation goes on to the engine
- * with its ids, or with what is wrong with it. */
+ * nobody's prompt waiting. Both render conversations, and answer all kinds of jobs themselves but
+ * generations; such a one goes on to the engine with its ids, or with what is wrong with it. */
 #pragma once
 
 #include <pthread.h>

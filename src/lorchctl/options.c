@@ -31,6 +31,8 @@ static bool is_hidden(enum proto_field field)
     case PROTO_COUNT_CONTENT:
         return true;
     default:
+        if (field >= PROTO_COUNT_MESSAGES && field <= PROTO_COUNT_REASONING_EFFORT)
+            return true;
         return !strcmp(proto_field(field)->key, "optional");
     }
 }

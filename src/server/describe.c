@@ -22,6 +22,7 @@ void describe_model(struct msg_out *out, enum proto_field field, const struct se
     msg_put_int(out, PROTO_MODEL_N_CTX_TRAIN, info->n_ctx_train);
     msg_put_int(out, PROTO_MODEL_N_VOCAB, info->n_vocab);
     msg_put_bool(out, PROTO_MODEL_TOKENIZER, engine_tokenizer(server->engine));
+    msg_put_bool(out, PROTO_MODEL_CHAT_TEMPLATE, engine_has_chat(server->engine));
     msg_put_str(out, PROTO_MODEL_FINGERPRINT, fingerprint);
     msg_close_part(out);
 }

@@ -191,6 +191,15 @@ static void put_result(struct msg_out *out, const struct ticket *ticket, const s
         msg_put_text(out, PROTO_DETOKENIZE_RESULT_CONTENT, n->content, n->n_content);
         return;
     }
+    if (ticket->kind == JOB_TEMPLATE) {
+        reply_put_to(out, &to, PROTO_APPLY_TEMPLATE_RESULT_ID, PROTO_APPLY_TEMPLATE_RESULT_TRACE_ID);
+        msg_put_text(out, PROTO_APPLY_TEMPLATE_RESULT_PROMPT, n->content, n->n_content);
+        if (n->tokens) {
+            msg_put_int(out, PROTO_APPLY_TEMPLATE_RESULT_N_TOKENS, (int64_t)n->n_token);
+            msg_put_ints(out, PROTO_APPLY_TEMPLATE_RESULT_TOKENS, n->tokens, n->n_token);
+        }
+        return;
+    }
     if (ticket->kind == JOB_COUNT) {
         reply_put_to(out, &to, PROTO_COUNT_RESULT_ID, PROTO_COUNT_RESULT_TRACE_ID);
         msg_put_int(out, PROTO_COUNT_RESULT_N_TOKENS, (int64_t)n->n_token);
@@ -239,6 +248,7 @@ static enum proto_message message_of(const struct ticket *ticket, const struct n
     default:
         return ticket->kind == JOB_TOKENIZE     ? PROTO_TOKENIZE_RESULT
                : ticket->kind == JOB_DETOKENIZE ? PROTO_DETOKENIZE_RESULT
+               : ticket->kind == JOB_TEMPLATE   ? PROTO_APPLY_TEMPLATE_RESULT
                                                 : PROTO_COUNT_RESULT;
     }
 }

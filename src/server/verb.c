@@ -8,6 +8,7 @@
 
 #include "src/base/mem.h"
 #include "src/engine/engine.h"
+#include "src/server/converse.h"
 #include "src/server/reply.h"
 #include "src/server/server_parts.h"
 
@@ -130,4 +131,28 @@ bool verb_copy_ids(const struct request *request, enum proto_field field, struct
     for (size_t i = 0; i < ask->n_token; i++)
         ask->tokens[i] = (int32_t)request_int_at(request, field, i); /* 0 to INT32_MAX, by its row */
     return true;
+}
+
+struct conversation *verb_read_conversation(struct peer *peer, const struct request *request,
+                                            enum proto_field trace_id)
+{
+    struct reply_to to = reply_to_request(request, trace_id);
+    struct conversation *conversation = NULL;
+    struct why why;
+    int r = converse_read(&conversation, request, &why);
+    if (r > 0)
+        reply_error(peer, &to, PROTO_E_INVALID_REQUEST, "messages", "%s", why.text);
+    else if (r < 0)
+        reply_error(peer, &to, PROTO_E_INTERNAL, NULL, "out of memory");
+    return conversation;
+}
+
+struct job_ask *verb_ask_about(struct conversation *conversation, enum job_kind kind)
+{
+    struct job_ask *ask = job_ask_new(kind);
+    if (ask)
+        ask->conversation = conversation;
+    else
+        conversation_free(conversation);
+    return ask;
 }

@@ -1,6 +1,7 @@
-/* count: how many ids a text has. The engine's helper answers. */
+/* count: how many ids a text or a conversation has. The engine's helper answers. */
 #include "config.h"
 
+#include "src/server/converse.h"
 #include "src/server/reply.h"
 #include "src/server/server_parts.h"
 #include "src/server/verb.h"
@@ -16,14 +17,36 @@ static struct job_ask *make_ask(const struct request *request)
     return ask;
 }
 
+static void count_text(struct peer *peer, const struct request *request, const struct reply_to *to)
+{
+    size_t n;
+    request_bytes(request, PROTO_COUNT_CONTENT, &n);
+    struct ticket *ticket = verb_take_ticket(peer, to, JOB_COUNT, n);
+    if (ticket)
+        verb_submit(ticket, make_ask(request));
+}
+
+static void count_conversation(struct peer *peer, const struct request *request, const struct reply_to *to)
+{
+    struct conversation *c = verb_read_conversation(peer, request, PROTO_COUNT_TRACE_ID);
+    struct ticket *ticket = c ? verb_take_ticket(peer, to, JOB_COUNT, c->n_byte) : NULL;
+    if (!ticket) {
+        conversation_free(c);
+        return;
+    }
+    struct job_ask *ask = verb_ask_about(c, JOB_COUNT);
+    if (ask)
+        ask->add_special = request_bool(request, PROTO_COUNT_ADD_SPECIAL, false);
+    verb_submit(ticket, ask);
+}
+
 void verb_count(struct peer *peer, const struct request *request)
 {
     struct reply_to to = reply_to_request(request, PROTO_COUNT_TRACE_ID);
     if (!verb_is_ready(peer, &to))
         return;
-    size_t n;
-    request_bytes(request, PROTO_COUNT_CONTENT, &n);
-    struct ticket *ticket = verb_take_ticket(peer, &to, JOB_COUNT, n);
-    if (ticket)
-        verb_submit(ticket, make_ask(request));
+    if (request_has(request, PROTO_COUNT_MESSAGES))
+        count_conversation(peer, request, &to);
+    else
+        count_text(peer, request, &to);
 }

@@ -152,7 +152,7 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client:
 
     @point("an unknown type, none at all, and one that is no string are faults with the id")
     def _():
-        for fields in ({"type": "chat"}, {}, {"type": 7}, {"type": None}, {"type": ""}):
+        for fields in ({"type": "embed"}, {}, {"type": 7}, {"type": None}, {"type": ""}):
             equal(refused(fields)["param"], "type")
 
     @point("errors of hello, ping and cancel have no id")

@@ -36,7 +36,7 @@ with Daemon(models.DEMO, "--max-queue", 7, "--max-user-jobs", 5) as daemon:
         model = reply["model"]
         check(re.fullmatch("[0-9a-f]{16}", model.pop("fingerprint")), "the fingerprint has not 16 digits")
         equal(model, {"id": "demo-model", "arch": "llama", "weight_type": "BF16", "n_params": 2623744,
-                      "n_ctx_train": 1024, "n_vocab": 1024, "tokenizer": True})
+                      "n_ctx_train": 1024, "n_vocab": 1024, "tokenizer": True, "chat_template": True})
         generation = models.read_json(models.DEMO + "/generation_config.json")
         defaults = {"max_tokens": 2048, "temperature": generation["temperature"], "top_k": 0,
                     "top_p": generation["top_p"], "min_p": 0, "typical_p": 1, "repeat_penalty": 1,

@@ -23,7 +23,8 @@ with Daemon(models.GOLDEN) as daemon, daemon.connect() as client:
 
     @point("hello says so")
     def _():
-        equal(client.hello()["model"]["tokenizer"], False)
+        model = client.hello()["model"]
+        equal((model["tokenizer"], model["chat_template"]), (False, False))
 
     @point("greedy ids are the reference's, streamed and whole")
     def _():
@@ -47,6 +48,8 @@ with Daemon(models.GOLDEN) as daemon, daemon.connect() as client:
             equal(last["param"], "prompt" if "prompt" in fields else "stop")
         equal(refused("tokenize", content="text"), "content")
         refused("detokenize", tokens=[1])
+        for verb in ("count", "apply_template"):
+            equal(refused(verb, messages=[{"role": "user", "content": "x"}]), "messages")
 
     @point("stop ids work")
     def _():

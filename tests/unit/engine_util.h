@@ -12,7 +12,7 @@ struct outcome {
     int n_token_notice, n_progress;
     enum notice_kind kind; /* of the terminal one */
     enum notice_finish finish;
-    char code[32], param[32], message[256], stop_word[300];
+    char code[32], param[32], message[512], stop_word[300];
     int64_t got, limit, n_prompt, n_generated, first_processed, last_processed, first_position;
     uint64_t seed;
     size_t n_text, n_token, n_logprob, n_prompt_logprob;

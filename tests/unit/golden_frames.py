@@ -24,7 +24,7 @@ class Float32(float):
 
 MODEL = dict(id="demo-model", arch="llama", weight_type="BF16", n_params=15191712, n_ctx_train=1024,
              n_vocab=4096,
-             tokenizer=True, fingerprint="0123456789abcdef")
+             tokenizer=True, chat_template=True, fingerprint="0123456789abcdef")
 LIMITS = dict(max_frame=64 << 20, max_frame_out=16 << 20, max_depth=32, max_elements=1000000, queue=100,
               max_jobs=32,
               n_ctx=1024)
@@ -33,6 +33,22 @@ DEFAULTS = dict(max_tokens=2048, temperature=0.75, top_k=0, top_p=1.0, min_p=0.0
                 repeat_last_n=-1, presence_penalty=0.0, frequency_penalty=0.0)
 USAGE = dict(prompt_tokens=5, completion_tokens=3, total_tokens=8)
 TIMINGS = dict(queue_ms=0.25, prompt_n=5, prompt_ms=12.5, predicted_n=3, predicted_ms=30.0)
+CONVERSATION = dict(
+    messages=[
+        dict(role="system", content="Be kind.", name="rules"),
+        dict(role="user", content=[dict(type="text", text="Wie sp\u00e4t"), dict(type="text", text=" ist es?")]),
+        dict(role="assistant", content=None, reasoning_content="a clock", tool_calls=[
+            dict(id="call-1", type="function", function=dict(name="clock", arguments='{"zone": "UTC"}'))]),
+        dict(role="tool", content="12:00", tool_call_id="call-1")],
+    tools=[dict(type="function", function=dict(name="clock", description="the time", parameters={}))],
+    tool_choice="auto", add_generation_prompt=True, continue_final_message=False, chat_template_kwargs={},
+    reasoning_effort="low")
+JOB = dict(
+    max_tokens=300, min_tokens=1, stop=["\n\n", "END"], stop_token_ids=[0, 70000], ignore_eos=True,
+    temperature=0.5, top_k=40, top_p=0.875, min_p=0, typical_p=1, repeat_penalty=1.125, repeat_last_n=-1,
+    presence_penalty=-2, frequency_penalty=Float32(0.25), logit_bias=[[5, -100], [6, 1.5]],
+    seed=0xFFFFFFFFFFFFFFFF, logprobs=True, top_logprobs=2, prompt_logprobs=True, return_tokens=True,
+    return_special=True, return_progress=True, stream=False, deadline_ms=60000)
 LOGPROBS = [
     dict(id=260, logprob=Float32(-0.5), bytes=b" a",
          top=[dict(id=260, logprob=Float32(-0.5), bytes=b" a"), dict(id=7, logprob=Float32(-1.25),
@@ -40,25 +56,29 @@ LOGPROBS = [
     dict(id=7, logprob=Float32(-1.25), bytes=b"\xc3", top=[]),
 ]
 
+CALLS = [dict(index=0, id="call-1", name="clock", arguments='{"zone": '), dict(index=0, arguments='"UTC"}')]
+
 # Name of the file: (tag of proto/verbs.def, fields).
 FRAMES = {
     "hello": ("HELLO", dict(type="hello", id=1, protocol=1, client="golden 1", features=["x-one", "x-two"],
                             max_frame=1 << 20, optional=["color"], color="red")),
     "generate": ("GENERATE", dict(
         type="generate", id=7, trace_id="t-1", model="demo-model", prompt="Es war \u00e4 \U0001f600",
-        add_special=False, parse_special=True, invalid_utf8="error", max_tokens=300, min_tokens=1,
-        stop=["\n\n", "END"],
-        stop_token_ids=[0, 70000], ignore_eos=True, temperature=0.5, top_k=40, top_p=0.875, min_p=0,
-        typical_p=1,
-        repeat_penalty=1.125, repeat_last_n=-1, presence_penalty=-2, frequency_penalty=Float32(0.25),
-        logit_bias=[[5, -100], [6, 1.5]], seed=0xFFFFFFFFFFFFFFFF, logprobs=True, top_logprobs=2,
-        prompt_logprobs=True,
-        return_tokens=True, return_special=True, return_progress=True, stream=False, deadline_ms=60000)),
+        add_special=False, parse_special=True, invalid_utf8="error", **JOB)),
     "generate-tokens": ("GENERATE", dict(type="generate", id=2**63 - 1, tokens=[1, 128, 256, 65536,
                                                                                 2**31 - 1],
                                          stop="x")),
     "generate-bin": ("GENERATE", dict(type="generate", id=8, prompt=b"a\xffb", invalid_utf8="replace",
                                       seed=0)),
+    "chat": ("CHAT", dict(type="chat", id=11, trace_id="t-7", model="demo-model", **CONVERSATION,
+                          add_special=False, **JOB)),
+    "chat-trees": ("CHAT", dict(
+        type="chat", id=12, messages=[dict(role="assistant", weight=0.5, tool_calls=[
+            dict(function=dict(name="f", arguments=dict(a=[1, -1.5, None, True, dict(b="c")])))])],
+        chat_template_kwargs=dict(enable_thinking=False, date="1 Jan"))),
+    "apply_template": ("APPLY_TEMPLATE", dict(type="apply_template", id=13, trace_id="t-8", **CONVERSATION,
+                                              add_special=True, return_tokens=True)),
+    "count-messages": ("COUNT", dict(type="count", id=14, **CONVERSATION)),
     "cancel": ("CANCEL", dict(type="cancel", id=7)),
     "cancel-job": ("CANCEL", dict(type="cancel", job=123456)),
     "ping": ("PING", dict(type="ping", id=3, t=-1000)),
@@ -81,6 +101,11 @@ FRAMES = {
     "token": ("TOKEN", dict(type="token", id=7, index=0, content=" \u00e4")),
     "token-logprobs": ("TOKEN", dict(type="token", id=7, index=1, content=" a\ufffd", tokens=[260, 7],
                                      logprobs=LOGPROBS)),
+    "token-call": ("TOKEN", dict(type="token", id=11, index=2, reasoning_content="a clock",
+                                 tool_calls=CALLS)),
+    "done-calls": ("DONE", dict(type="done", id=11, finish_reason="tool_calls", stop_type="eos", content="",
+                                reasoning_content="a clock", tool_calls=CALLS, usage=USAGE, timings=TIMINGS,
+                                seed=42)),
     "done": ("DONE", dict(type="done", id=7, trace_id="t-1", finish_reason="stop", stop_type="word",
                           stopping_word="END", usage=USAGE, timings=TIMINGS, seed=0xFFFFFFFFFFFFFFFF)),
     "done-whole": ("DONE", dict(type="done", id=7, finish_reason="length", stop_type="limit",
@@ -126,13 +151,19 @@ FRAMES = {
                                                 pieces=[b"", b"Once"])),
     "detokenize-result": ("DETOKENIZE_RESULT", dict(type="result", id=9, trace_id="t-5", content="a\u00e4")),
     "count-result": ("COUNT_RESULT", dict(type="result", id=10, trace_id="t-6", n_tokens=300)),
+    "apply_template-result": ("APPLY_TEMPLATE_RESULT", dict(type="result", id=13, trace_id="t-8",
+                                                            prompt="<|user|>", n_tokens=1, tokens=[3])),
     "pong": ("PONG", dict(type="pong", id=3, t=-1000, state="ready", engine_idle_ms=12)),
 }
 
 # Which part a field of maps is made of.
 PARTS = dict(model="MODEL", shape="SHAPE", memory="MEMORY", limits="LIMITS", defaults="DEFAULTS",
              logprobs="LOGPROB",
-             top="LOGPROB", usage="USAGE", timings="TIMINGS", detail="DETAIL", faults="FAULT")
+             top="LOGPROB", usage="USAGE", timings="TIMINGS", detail="DETAIL", faults="FAULT",
+             messages="MESSAGE", content="TEXT_PART", tools="TOOL")
+# Where that depends on the map around it.
+PARTS_IN = {("MESSAGE", "tool_calls"): "CALL", ("CALL", "function"): "CALLED", ("TOOL", "function"): "FUNCTION",
+            ("TOKEN", "tool_calls"): "TOOL_CALL", ("DONE", "tool_calls"): "TOOL_CALL"}
 
 
 def encode(value, msgpack):
@@ -165,9 +196,10 @@ def fields_of(tag, value, seen):
     """Notes (tag, key) of a frame and of the parts in it."""
     for key, inner in value.items():
         seen.add((tag, key))
+        part_tag = PARTS_IN.get((tag, key), PARTS.get(key))
         for part in inner if isinstance(inner, list) else [inner]:
-            if key in PARTS and isinstance(part, dict):
-                fields_of(PARTS[key], part, seen)
+            if part_tag and isinstance(part, dict):
+                fields_of(part_tag, part, seen)
 
 
 def table_fields():

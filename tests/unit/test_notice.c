@@ -59,7 +59,7 @@ Test(notice, failures_have_a_sentence)
     cr_expect_str_eq(e->message, "20 tokens, 10 fit");
     notice_free(e);
     e = notice_new(NOTICE_DONE, 4);
-    notice_fail(e, "internal", NULL, -1, -1, "%400d", 1);
+    notice_fail(e, "internal", NULL, -1, -1, "%600d", 1);
     cr_expect(e->kind == NOTICE_FAILED && strlen(e->message) == sizeof e->message - 1);
     notice_free(e);
 }

@@ -17,6 +17,9 @@ static void faults_text(const struct request *request, char *text, size_t size)
 }
 
 #define GENERATE "a4'type' a8'generate' a2'id' 01 "
+#define CHAT "a4'type' a4'chat' a2'id' 01 a8'messages' "
+#define USER " a4'role' a4'user' "
+#define ASSISTANT " a4'role' a9'assistant' "
 
 static const struct {
     const char *body;
@@ -125,8 +128,52 @@ static const struct {
     {"83 a4'type' a8'tokenize' a2'id' 01 a7'content' c4 01 ff", "utf8: content is not UTF-8 at byte 0"},
     {"82 a4'type' aa'detokenize' a2'id' 01", "missing: tokens must be given"},
 
+    /* Conversations. */
+    {"82 a4'type' a4'chat' a2'id' 01", "missing: messages must be given"},
+    {"83" CHAT "90", "count: messages has no elements, must have one at least"},
+    {"83" CHAT "80", "type: messages is a map, must be an array of maps"},
+    {"83" CHAT "91 a1'x'", "type: messages[0] is a string, must be a map"},
+    {"83" CHAT "92 82" USER "a7'content' a0 81 a7'content' a0", "missing: messages[1].role must be given"},
+    {"83" CHAT "91 82 a4'role' a3'bot' a7'content' a0",
+     "choice: messages[0].role must be one of system|user|assistant|tool"},
+    {"83" CHAT "91 82" USER "a7'content' c0",
+     "missing: messages[0].content must be given and not nil, but in a message of the assistant"},
+    {"83" CHAT "91 82 a4'role' a9'assistant' a7'content' c0", ""},
+    {"83" CHAT "91 81 a4'role' a9'assistant'", ""},
+    {"83" CHAT "91 82" USER "a7'content' 01",
+     "type: messages[0].content is an integer, must be a string, nil or an array of maps"},
+    {"83" CHAT "91 82" USER "a7'content' 91 82 a4'type' a4'text' a4'text' a1'x'", ""},
+    {"83" CHAT "91 82" USER "a7'content' 91 82 a4'type' a5'image' a4'text' a1'x'",
+     "choice: messages[0].content[0].type must be one of text"},
+    {"83" CHAT "91 83" USER "a7'content' a0 a5'extra' 91 c4 01 'x'",
+     "type: messages[0] holds binary or a number that is not finite"},
+    {"83" CHAT "91 83" USER "a7'content' a0 a5'extra' cb 7ff0000000000000",
+     "type: messages[0] holds binary or a number that is not finite"},
+    {"83" CHAT "91 83" USER "a7'content' a0 a5'extra' 93 c0 81 a1'x' c3 cb 3ff0000000000000", ""},
+    {"83" CHAT "91 82" ASSISTANT "aa'tool_calls' 91 81 a8'function' 82 a4'name' a1'f' a9'arguments' 80", ""},
+    {"83" CHAT "91 82" ASSISTANT "aa'tool_calls' 91 81 a8'function' 81 a4'name' a0",
+     "length: messages[0].tool_calls[0].function.name has 0 bytes, must have 1 to 256\n"
+     "missing: messages[0].tool_calls[0].function.arguments must be given"},
+    {"83" CHAT "91 82" ASSISTANT "aa'tool_calls' 91 81 a8'function' 82 a4'name' a1'f' a9'arguments' 01",
+     "type: messages[0].tool_calls[0].function.arguments is an integer, must be a string or a map"},
+    {"84" CHAT "91 82" USER "a7'content' a0 a5'tools' 91 80",
+     "missing: tools[0].type must be given\nmissing: tools[0].function must be given"},
+    {"84" CHAT "91 82" USER "a7'content' a0 a5'tools' 90", ""},
+    {"84" CHAT "91 82" USER "a7'content' a0 ab'tool_choice' a8'required'",
+     "choice: tool_choice must be one of auto|none"},
+    {"84" CHAT "91 82" USER "a7'content' a0 b4'chat_template_kwargs' 90",
+     "type: chat_template_kwargs is an array, must be a map"},
+    {"85" CHAT "91 82" USER "a7'content' a0 b5'add_generation_prompt' c3 b6'continue_final_message' c3",
+     "conflict: continue_final_message and add_generation_prompt exclude each other"},
+    {"84" CHAT "91 82" USER "a7'content' a0 aa'max_tokens' ff",
+     "range: max_tokens is -1, must be 0 to 2147483647"},
+    {"84" CHAT "91 82" USER "a7'content' a0 ac'top_logprobs' 05", "conflict: top_logprobs needs logprobs"},
+    {"84" CHAT "91 82" USER "a7'content' a0 a6'prompt' a0", "unknown: prompt is not a field of chat"},
+    {"82 a4'type' a5'count' a2'id' 01", "missing: content or messages must be given"},
+    {"83 a4'type' a5'count' a2'id' 01 a8'messages' 90",
+     "count: messages has no elements, must have one at least"},
+
     /* No verb of ours: the id is good, so the connection stays. */
-    {"82 a4'type' a4'chat' a2'id' 01", "choice: type is not a verb of this server"},
     {"82 a4'type' a4'done' a2'id' 01", "choice: type is not a verb of this server"},
     {"82 a4'type' 05 a2'id' 01", "type: type is an integer, must be a string"},
     {"81 a2'id' 01", "missing: type must be given"},

@@ -1,0 +1,10 @@
+/* Conversations out of requests: messages, tools and variables as values that a chat template can see. */
+#pragma once
+
+#include "proto/request.h"
+#include "src/engine/conversation.h"
+
+/* What the fields about the conversation say (those of proto_same), owned by the caller. Every string is
+ * marked as a client's, but roles and types: they are out of a list of ours, and templates make special
+ * tokens of them. 0; EX_DATAERR with a sentence: arguments that are no JSON; -ENOMEM. */
+int converse_read(struct conversation **ret_conversation, const struct request *request, struct why *why);
