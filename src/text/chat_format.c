@@ -8,7 +8,7 @@
 #include "src/text/tokenizer.h"
 
 static const struct chat_thoughts thoughts_rows[] = {
-#define THOUGHTS(open, close, answer, answer_too) {open, close, {answer, answer_too}},
+#define THOUGHTS(sign, open, close, answer, answer_too) {sign, open, close, {answer, answer_too}},
 #include "src/text/chat_marks.def"
 };
 
@@ -24,15 +24,15 @@ enum {
     MIN_TOKEN = 3, /* bytes of a special token that is part of a mark */
 };
 
-static bool has(const char *text, size_t n, const char *mark)
+static bool has(const char *text, size_t n, const char *sign)
 {
-    return memmem(text, n, mark, strlen(mark)) != NULL;
+    return memmem(text, n, sign, strlen(sign)) != NULL;
 }
 
 static const struct chat_thoughts *find_thoughts(const char *text, size_t n, const struct tokenizer *t)
 {
     for (int i = 0; i < N_THOUGHTS; i++)
-        if (has(text, n, thoughts_rows[i].open) || has(text, n, thoughts_rows[i].close))
+        if (has(text, n, thoughts_rows[i].sign))
             return &thoughts_rows[i];
     for (int i = 0; t && i < N_THOUGHTS; i++)
         if (tokenizer_id(t, thoughts_rows[i].open) >= 0 && tokenizer_id(t, thoughts_rows[i].close) >= 0)

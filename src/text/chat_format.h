@@ -21,7 +21,7 @@ enum chat_grammar {
 };
 
 struct chat_thoughts {
-    const char *open, *close;
+    const char *sign, *open, *close;
     const char *answer[2]; /* may stand before the answer; NULL: there is none */
 };
 

@@ -276,7 +276,8 @@ void chat_out_push(struct chat_out *c, const char *bytes, size_t n)
 
 void chat_out_finish(struct chat_out *c)
 {
-    chat_out_settle(c, kind_now(c), 0);
+    chat_out_settle(c, kind_now(c), c->n_back);
+    chat_out_settle(c, c->stage == CHAT_OUT_THINKING ? CHAT_OUT_REASONING : CHAT_OUT_CONTENT, 0);
 }
 
 int32_t chat_out_n_call(const struct chat_out *c)
