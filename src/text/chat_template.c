@@ -1,166 +1,76 @@
-/* Chat templates of models: see chat_template.h. */
+/* Chat templates: see chat_template.h. */
 #include "config.h"
 #include "src/text/chat_template.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <time.h>
 
-#include "src/base/cleanup.h"
-#include "src/base/json.h"
-#include "src/base/mapfile.h"
-#include "src/base/mem.h"
+#include "src/text/chat_source.h"
 #include "src/text/jinja_run.h"
 #include "src/text/jinja_string.h"
 
-/* Special tokens with a name of their own. */
-static const char *const token_names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                          "pad_token", "cls_token", "mask_token"};
-enum { N_TOKEN = sizeof token_names / sizeof *token_names };
-
-struct source {
-    char *text; /* [n], owned */
-    size_t n;
-    struct jinja *parsed;
-};
-
 struct chat_template {
-    struct source plain, tools; /* tools: NULL where there is none of its own */
-    char *tokens[N_TOKEN];      /* their spelling, owned; NULL: the model has none */
+    struct chat_source source;
+    struct jinja *main, *tools; /* tools: NULL where main serves both */
 };
+
+static int parse(struct jinja **ret, const char *text, const char *path, struct why *why)
+{
+    int r = text ? jinja_parse(ret, text, strlen(text), why) : 0;
+    return r > 0 ? why_prefix(why, r, "%s", path) : r;
+}
+
+/* Takes over what the source owns, also on failure. */
+static int open_source(struct chat_template **ret_template, struct chat_source *source, const char *path,
+                       struct why *why)
+{
+    struct chat_template *t = calloc(1, sizeof *t);
+    if (!t) {
+        chat_source_deinit(source);
+        return -ENOMEM;
+    }
+    t->source = *source;
+    int r = source->text ? 0 : why_set(why, EX_NOINPUT, "%s: there is no chat template", path);
+    r = r ? r : parse(&t->main, source->text, source->path, why);
+    r = r ? r : parse(&t->tools, source->tools_text, source->tools_path, why);
+    if (r)
+        chat_template_free(t);
+    else
+        *ret_template = t;
+    return r;
+}
+
+int chat_template_open(struct chat_template **ret_template, const char *path, struct why *why)
+{
+    struct chat_source source;
+    int r = chat_source_read(&source, path, why);
+    return r ? r : open_source(ret_template, &source, path, why);
+}
+
+int chat_template_open_file(struct chat_template **ret_template, const char *path, struct why *why)
+{
+    struct chat_source source;
+    int r = chat_source_read_file(&source, path, why);
+    return r ? r : open_source(ret_template, &source, path, why);
+}
 
 struct chat_template *chat_template_free(struct chat_template *t)
 {
     if (t) {
-        jinja_free(t->plain.parsed);
-        jinja_free(t->tools.parsed);
-        free(t->plain.text);
-        free(t->tools.text);
-        for (size_t i = 0; i < N_TOKEN; i++)
-            free(t->tokens[i]);
+        jinja_free(t->main);
+        jinja_free(t->tools);
+        chat_source_deinit(&t->source);
         free(t);
     }
     return NULL;
 }
 
-/* ---- opening ---- */
-
-static int read_source(struct source *s, const char *text, size_t n, struct why *why)
+const char *chat_template_source(const struct chat_template *t, bool has_tools)
 {
-    s->text = mem_array(n + 1, 1);
-    if (!s->text)
-        return -ENOMEM;
-    memcpy(s->text, text, n);
-    s->n = n;
-    return jinja_parse(&s->parsed, s->text, n, why);
-}
-
-/* A list of {"name": ..., "template": ...}. */
-static int read_named(struct chat_template *t, const struct json *list, struct why *why)
-{
-    for (const struct json *m = json_first(list); m; m = json_next(m)) {
-        const char *name = json_string(json_get(m, "name"), ""),
-                   *text = json_string(json_get(m, "template"), NULL);
-        struct source *s = strcmp(name, "default") == 0    ? &t->plain
-                           : strcmp(name, "tool_use") == 0 ? &t->tools
-                                                           : NULL;
-        if (!s || s->parsed)
-            continue;
-        if (!text)
-            return why_set(why, EX_DATAERR, "'chat_template' has no text named '%s'", name);
-        int r = read_source(s, text, strlen(text), why);
-        if (r)
-            return r > 0 ? why_prefix(why, r, "'chat_template' named '%s'", name) : r;
-    }
-    return t->plain.parsed ? 0 : why_set(why, EX_DATAERR, "'chat_template' has no text named 'default'");
-}
-
-/* The names of special tokens, and the template unless it is there already. */
-static int read_config(struct chat_template *t, const struct json *config, struct why *why)
-{
-    for (size_t i = 0; i < N_TOKEN; i++) {
-        const struct json *entry = json_get(config, token_names[i]);
-        const char *name = json_string(json_is_object(entry) ? json_get(entry, "content") : entry, NULL);
-        t->tokens[i] = name ? strdup(name) : NULL;
-        if (name && !t->tokens[i])
-            return -ENOMEM;
-    }
-    const struct json *entry = json_get(config, "chat_template");
-    if (t->plain.parsed || !entry)
-        return 0;
-    if (json_is_array(entry))
-        return read_named(t, entry, why);
-    const char *text = json_string(entry, NULL);
-    if (!text)
-        return why_set(why, EX_DATAERR, "'chat_template' is %s, must be a text or a list of them",
-                       json_kind(entry));
-    int r = read_source(&t->plain, text, strlen(text), why);
-    return r > 0 ? why_prefix(why, r, "'chat_template'") : r;
-}
-
-/* chat_template.jinja, if there is one. */
-static int read_file(struct chat_template *t, const char *path, struct why *why)
-{
-    struct mapfile map = MAPFILE_NULL;
-    int r = mapfile_open(&map, path, why);
-    if (r)
-        return r == EX_NOINPUT ? 0 : r;
-    r = read_source(&t->plain, (const char *)map.data, map.n, why);
-    mapfile_close(&map);
-    return r > 0 ? why_prefix(why, r, "%s", path) : r;
-}
-
-static int read_folder(struct chat_template *t, const char *dir, struct why *why)
-{
-    CLEANUP_FREE char *file = NULL, *beside = NULL;
-    struct json *config = NULL;
-    if (asprintf(&file, "%s/chat_template.jinja", dir) < 0) {
-        file = NULL;
-        return -ENOMEM;
-    }
-    if (asprintf(&beside, "%s/tokenizer_config.json", dir) < 0) {
-        beside = NULL;
-        return -ENOMEM;
-    }
-    int r = read_file(t, file, why);
-    if (r)
-        return r;
-    r = json_read_file(&config, beside, CHAT_TEMPLATE_MAX_CONFIG, why);
-    if (r == 0) {
-        r = read_config(t, config, why);
-        r = r > 0 ? why_prefix(why, r, "%s", beside) : r;
-    } else if (r == EX_NOINPUT) {
-        r = 0;
-    }
-    json_free(config);
-    return r || t->plain.parsed ? r : why_set(why, EX_NOINPUT, "%s: there is no chat template", dir);
-}
-
-int chat_template_open(struct chat_template **ret_template, const char *dir, struct why *why)
-{
-    struct chat_template *t = calloc(1, sizeof *t);
-    int r = t ? read_folder(t, dir, why) : -ENOMEM;
-    if (r) {
-        chat_template_free(t);
-        return r;
-    }
-    *ret_template = t;
-    return 0;
-}
-
-static const struct source *source_for(const struct chat_template *t, bool has_tools)
-{
-    return has_tools && t->tools.parsed ? &t->tools : &t->plain;
-}
-
-const char *chat_template_source(const struct chat_template *t, bool has_tools, size_t *ret_n)
-{
-    const struct source *s = source_for(t, has_tools);
-    *ret_n = s->n;
-    return s->text;
+    return has_tools && t->tools ? t->source.tools_text : t->source.text;
 }
 
 /* ---- rendering ---- */
@@ -247,34 +157,68 @@ static void cut_inputs(struct jinja_run *run, struct jinja_text *text)
     text->inputs = inputs;
 }
 
+/* Models were published with three names for what a message's author thought. A message that has one of them
+ * gets it as `thinking` and `reasoning_content` too, as apply_chat_template of transformers 5 does. */
+static struct jinja_value name_thoughts(struct jinja_run *run, struct jinja_value message)
+{
+    static const char *const names[] = {"reasoning_content", "thinking", "reasoning"};
+    for (size_t i = 0; message.kind == JINJA_DICT && i < sizeof names / sizeof *names; i++) {
+        struct jinja_value v = jinja_value_get_text(run, message.dict, names[i]);
+        if (jinja_value_is_missing(v) || v.kind == JINJA_NONE)
+            continue;
+        struct jinja_value named = jinja_value_dict(run);
+        jinja_value_set_text(run, named, "thinking", v);
+        for (size_t k = 0; k < message.dict->n; k++)
+            jinja_value_set(run, named, message.dict->entries[k].key, message.dict->entries[k].value);
+        jinja_value_set_text(run, named, "reasoning_content", v);
+        return named;
+    }
+    return message;
+}
+
+static void name_all_thoughts(struct jinja_run *run, struct jinja_value messages)
+{
+    for (size_t i = 0; messages.kind == JINJA_LIST && i < messages.list->n; i++)
+        messages.list->items[i] = name_thoughts(run, messages.list->items[i]);
+}
+
 static void set_variables(const struct chat_template *t, struct jinja_run *run,
                           const struct chat_template_input *input)
 {
     struct jinja_value variables = {.kind = JINJA_DICT, .dict = run->variables};
-    for (size_t i = 0; i < N_TOKEN; i++)
-        if (t->tokens[i])
-            jinja_run_set(run, token_names[i], jinja_string_literal(run, t->tokens[i]));
+    for (int i = 0; i < CHAT_N_SPECIAL; i++)
+        if (t->source.special[i])
+            jinja_run_set(run, chat_special_names[i], jinja_string_literal(run, t->source.special[i]));
+    jinja_run_set(run, "documents", jinja_value_none());
     for (size_t i = 0; input->kwargs.kind == JINJA_DICT && i < input->kwargs.dict->n; i++)
         jinja_value_set(run, variables, input->kwargs.dict->entries[i].key,
                         input->kwargs.dict->entries[i].value);
     jinja_run_set(run, "messages", input->messages);
     jinja_run_set(run, "tools", input->tools);
-    jinja_run_set(run, "documents", jinja_value_none());
     jinja_run_set(run, "add_generation_prompt", jinja_value_bool(input->add_generation_prompt));
+}
+
+static void set_now(struct jinja_run *run, const struct tm *now)
+{
+    time_t seconds = time(NULL);
+    struct tm local;
+    if (!now)
+        now = localtime_r(&seconds, &local);
+    if (now)
+        jinja_run_set_now(run, now);
 }
 
 int chat_template_render(const struct chat_template *t, struct jinja_run *run,
                          const struct chat_template_input *input, struct jinja_text *ret_text,
                          struct why *why)
 {
-    time_t seconds = time(NULL);
-    struct tm now;
-    if (localtime_r(&seconds, &now))
-        jinja_run_set_now(run, &now);
+    bool has_tools = input->tools.kind == JINJA_LIST;
+    set_now(run, input->now);
+    name_all_thoughts(run, input->messages);
     if (input->continue_final_message && !mark_final(run, input->messages))
         return why_set(why, JINJA_E_FAILED, "the final message has no text to continue");
     set_variables(t, run, input);
-    int r = jinja_render(run, source_for(t, input->tools.kind == JINJA_LIST)->parsed, ret_text, why);
+    int r = jinja_render(run, has_tools && t->tools ? t->tools : t->main, ret_text, why);
     if (r == 0 && input->continue_final_message) {
         r = cut_at_mark(run, ret_text, why);
         cut_inputs(run, ret_text);
