@@ -24,6 +24,9 @@ int lk_open(const char *name, const struct lk_options *options, struct lk_backen
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         if (!strcmp(backends[i].name, name))
             return backends[i].open(options, ret_be, why);
-    snprintf(why, 256, "device '%.64s' is not in this build", name);
+    if (!strcmp(name, "cuda") || !strncmp(name, "cuda:", 5))
+        snprintf(why, 256, "device '%.64s': this version computes on the CPU alone (--device cpu)", name);
+    else
+        snprintf(why, 256, "device '%.64s' is not in this build", name);
     return LK_E_NO_DEVICE;
 }

@@ -14,6 +14,7 @@
 #include "src/engine/engine.h"
 #include "src/lorchd/check.h"
 #include "src/lorchd/cpus.h"
+#include "src/lorchd/devices.h"
 #include "src/lorchd/options.h"
 #include "src/server/activate.h"
 #include "src/server/server.h"
@@ -102,6 +103,14 @@ int main(int argc, char **argv)
         return EX_USAGE;
     }
     log_set_level(level);
+    if (options.given[OPTION_JSON] && !options.given[OPTION_LIST_DEVICES]) {
+        log_err("--json goes with --list-devices");
+        return EX_USAGE;
+    }
+    if (options.given[OPTION_LIST_DEVICES]) {
+        devices_print(stdout, options.given[OPTION_JSON]);
+        return fflush(stdout) == 0 ? 0 : EX_IOERR;
+    }
     signal(SIGPIPE, SIG_IGN);
     mapfile_guard_install();
 
