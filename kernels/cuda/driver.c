@@ -6,13 +6,18 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/cuda/library.h"
 
 /* Copies of instructions that the kernels use came with this compute capability: mma.sync of BF16, cp.async.
  */
 enum { MIN_MAJOR = 8 };
+
+#define LAYOUT(type, member, offset, size)                                                    \
+    _Static_assert(offsetof(type, member) == (offset) && sizeof((type *)0)->member == (size), \
+                   #type "." #member " as the driver has it");
+#include "kernels/cuda/driver.def"
 
 const char *driver_error(const struct driver *driver, CUresult error)
 {
@@ -28,19 +33,11 @@ static int failed(const struct driver *driver, const char *call, CUresult error,
     return LK_E_NO_DEVICE;
 }
 
-/* A function pointer is stored through its bytes: ISO C has no cast from an object's address. */
-static int find(void *library, const char *name, void *ret_function)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(ret_function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
 /* The version comes first: an old driver should be called old, not incomplete. */
 static int check_version(struct driver *driver, const char *file, char why[DRIVER_WHY])
 {
-    if (!find(driver->library, "cuDriverGetVersion", &driver->cuDriverGetVersion) ||
-        !find(driver->library, "cuGetErrorName", &driver->cuGetErrorName)) {
+    if (!library_find(driver->library, "cuDriverGetVersion", &driver->cuDriverGetVersion) ||
+        !library_find(driver->library, "cuGetErrorName", &driver->cuGetErrorName)) {
         snprintf(why, DRIVER_WHY, "%s is no CUDA driver: it lacks cuDriverGetVersion or cuGetErrorName",
                  file);
         return LK_E_NO_DEVICE;
@@ -59,8 +56,8 @@ static int check_version(struct driver *driver, const char *file, char why[DRIVE
 static int find_all(struct driver *driver, char why[DRIVER_WHY])
 {
     const char *missing = NULL;
-#define DRIVER(name, arguments)                                   \
-    if (!missing && !find(driver->library, #name, &driver->name)) \
+#define DRIVER(name, arguments)                                           \
+    if (!missing && !library_find(driver->library, #name, &driver->name)) \
         missing = #name;
 #include "kernels/cuda/driver.def"
     if (!missing)
