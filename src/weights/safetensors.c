@@ -402,6 +402,18 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
     return NULL;
 }
 
+size_t safetensors_n_metadata(const struct safetensors *file)
+{
+    return file->n_metadata;
+}
+
+void safetensors_metadata_at(const struct safetensors *file, size_t i, const char **ret_key,
+                             const char **ret_value)
+{
+    *ret_key = file->metadata[i].key;
+    *ret_value = file->metadata[i].value;
+}
+
 const struct mapfile *safetensors_map(const struct safetensors *file)
 {
     return &file->map;

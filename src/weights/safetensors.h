@@ -27,5 +27,9 @@ const struct tensor *safetensors_at(const struct safetensors *file, size_t i);
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name);
 /* A string of __metadata__, or NULL. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
+/* All of __metadata__. */
+size_t safetensors_n_metadata(const struct safetensors *file);
+void safetensors_metadata_at(const struct safetensors *file, size_t i, const char **ret_key,
+                             const char **ret_value);
 /* The whole file, for who wants to read ahead. */
 const struct mapfile *safetensors_map(const struct safetensors *file);
