@@ -11,6 +11,7 @@
 #include "src/base/mem.h"
 #include "src/engine/check.h"
 #include "src/engine/notice.h"
+#include "src/engine/parts.h"
 #include "src/text/stop.h"
 
 enum { ADMIT_SEED_BITS = 53 }; /* of a drawn seed: readers of JSON keep it exactly */
@@ -72,15 +73,18 @@ static int take_banned(const struct served *served, struct job *job)
     return 0;
 }
 
-/* The notice it will end with. One place more than is needed keeps an empty array apart from one not asked
- * for. */
-static struct notice *make_last(const struct served *served, const struct job *job)
+/* The room of the notice it will end with. One place more than is needed keeps an empty array apart from one
+ * not asked for. */
+static struct notice_room room_of_last(const struct served *served, const struct job *job)
 {
     const struct job_ask *ask = job->ask;
     const size_t n_answer = (size_t)job->max_tokens + 1;
     struct notice_room room = {0};
     if (!ask->stream) {
-        room.n_content = served->tokenizer ? n_answer * served->max_out + 1 : 0;
+        if (ask->is_chat)
+            parts_room(served, ask, n_answer * served->max_out, &room);
+        else
+            room.n_content = served->tokenizer ? n_answer * served->max_out + 1 : 0;
         room.n_token = n_answer;
         room.n_logprob = ask->logprobs ? n_answer : 0;
         room.n_top = ask->logprobs ? check_n_top(served, ask) : 0;
@@ -89,10 +93,10 @@ static struct notice *make_last(const struct served *served, const struct job *j
     for (size_t i = 0; i < ask->n_stop; i++)
         if (ask->stop_bytes[i] > room.n_stop_word)
             room.n_stop_word = ask->stop_bytes[i];
-    return notice_new_room(NOTICE_DONE, job->id, &room);
+    return room;
 }
 
-static int take_text(const struct served *served, struct job *job)
+static int take_text(const struct served *served, struct job *job, const struct notice_room *room)
 {
     const struct job_ask *ask = job->ask;
     if (!served->tokenizer)
@@ -101,9 +105,11 @@ static int take_text(const struct served *served, struct job *job)
     if (!job->piece)
         return -ENOMEM;
     detok_start(&job->detok, served->tokenizer, ask->return_special, ask->tokens, ask->n_token);
-    return ask->n_stop == 0 ? 0
-                            : stop_new(&job->stop, (const char *const *)ask->stop, ask->stop_bytes,
-                                       ask->n_stop, served->max_out);
+    int r = ask->is_chat ? parts_new(&job->parts, served, job, room) : 0;
+    if (r == 0 && ask->n_stop > 0)
+        r = stop_new(&job->stop, (const char *const *)ask->stop, ask->stop_bytes, ask->n_stop,
+                     served->max_out);
+    return r;
 }
 
 static int take_memory(const struct served *served, struct job *job)
@@ -111,7 +117,8 @@ static int take_memory(const struct served *served, struct job *job)
     const size_t n_token = (size_t)job->n_prompt + (size_t)job->max_tokens;
     job->tokens = mem_array(n_token, sizeof *job->tokens);
     job->pages = mem_array((size_t)job->n_page, sizeof *job->pages);
-    job->last = make_last(served, job);
+    const struct notice_room room = room_of_last(served, job);
+    job->last = notice_new_room(NOTICE_DONE, job->id, &room);
     if (!job->tokens || !job->pages || !job->last)
         return -ENOMEM;
     memcpy(job->tokens, job->ask->tokens, (size_t)job->n_prompt * sizeof *job->tokens);
@@ -124,7 +131,7 @@ static int take_memory(const struct served *served, struct job *job)
     for (int32_t i = 0; i < job->n_prompt; i++)
         sampler_accept(job->sampler, job->tokens[i], false);
     r = take_banned(served, job);
-    return r == 0 ? take_text(served, job) : r;
+    return r == 0 ? take_text(served, job, &room) : r;
 }
 
 int admit_job(const struct served *served, struct kvpages *pool, struct job *job)

@@ -8,6 +8,7 @@
 
 #include "src/base/clock.h"
 #include "src/engine/check.h"
+#include "src/engine/parts.h"
 #include "src/text/stop.h"
 
 static bool is_in(const int32_t *ids, size_t n, int32_t id)
@@ -44,6 +45,20 @@ static void put_logprobs(const struct served *served, struct notice_logprob *p, 
         put_logprob(served, &p->top[i], top[i].id, top[i].logprob);
 }
 
+/* A notice with text, or with the parts of a chat, and room for what comes with it. */
+static struct notice *make_token(struct job *job, struct notice_room *room, const char *text, size_t n_text)
+{
+    if (job->parts)
+        return parts_send(job->parts, job->id, room);
+    room->n_content = job->piece ? n_text + 1 : 0;
+    struct notice *notice = notice_new_room(NOTICE_TOKEN, job->id, room);
+    if (notice && n_text > 0)
+        memcpy(notice->content, text, n_text);
+    if (notice)
+        notice->n_content = n_text;
+    return notice;
+}
+
 /* A job that streams: what this token has to say leaves as a notice of its own. id -1: there is text alone.
  */
 static int send_token(const struct served *served, struct job *job, int32_t id, const float *logits,
@@ -52,22 +67,15 @@ static int send_token(const struct served *served, struct job *job, int32_t id, 
     const struct job_ask *ask = job->ask;
     const bool with_id = id >= 0 && (ask->return_tokens || !job->piece),
                with_logprob = id >= 0 && ask->logprobs;
-    if (n_text == 0 && !with_id && !with_logprob)
+    const bool with_text = job->parts ? parts_has_any(job->parts) : n_text > 0;
+    if (!with_text && !with_id && !with_logprob)
         return 0;
     const size_t n_top = with_logprob ? check_n_top(served, ask) : 0;
-    struct notice *notice = notice_new_room(NOTICE_TOKEN, job->id,
-                                            &(struct notice_room){
-                                                .n_content = job->piece ? n_text + 1 : 0,
-                                                .n_token = with_id,
-                                                .n_logprob = with_logprob,
-                                                .n_top = n_top,
-                                            });
+    struct notice_room room = {.n_token = with_id, .n_logprob = with_logprob, .n_top = n_top};
+    struct notice *notice = make_token(job, &room, text, n_text);
     if (!notice)
         return -ENOMEM;
     notice->index = job->n_told;
-    notice->n_content = n_text;
-    if (n_text > 0)
-        memcpy(notice->content, text, n_text);
     if (with_id)
         notice->tokens[notice->n_token++] = id;
     if (with_logprob)
@@ -77,8 +85,12 @@ static int send_token(const struct served *served, struct job *job, int32_t id, 
     return 0;
 }
 
-static void keep_text(struct notice *last, const char *text, size_t n_text)
+/* A chat's parts know where they belong. */
+static void keep_text(struct job *job, const char *text, size_t n_text)
 {
+    struct notice *last = job->last;
+    if (job->parts)
+        return;
     if (n_text > 0)
         memcpy(last->content + last->n_content, text, n_text);
     last->n_content += n_text;
@@ -92,7 +104,7 @@ static void keep_token(const struct served *served, struct job *job, int32_t id,
     last->tokens[last->n_token++] = id;
     if (job->ask->logprobs)
         put_logprobs(served, &last->logprobs[last->n_logprob++], logits, id, check_n_top(served, job->ask));
-    keep_text(last, text, n_text);
+    keep_text(job, text, n_text);
 }
 
 static void note_stop_word(struct job *job, int i_stop)
@@ -104,11 +116,17 @@ static void note_stop_word(struct job *job, int i_stop)
 
 /* What the tokens so far add to the text that may be delivered. Returns the index of the stop string found,
  * or -1. */
-static int spell(struct job *job, int32_t id, const char **ret_text, size_t *ret_n)
+static int spell(const struct served *served, struct job *job, int32_t id, const char **ret_text,
+                 size_t *ret_n)
 {
+    if (job->parts)
+        job->detok.special = job->ask->return_special || chat_format_is_mark(&served->chat_format, id);
     *ret_text = job->piece;
     *ret_n = job->piece ? detok_push(&job->detok, id, job->piece) : 0;
-    return job->stop ? stop_push(job->stop, job->piece, *ret_n, ret_text, ret_n) : -1;
+    int i_stop = job->stop ? stop_push(job->stop, job->piece, *ret_n, ret_text, ret_n) : -1;
+    if (job->parts)
+        parts_push(job->parts, *ret_text, *ret_n);
+    return i_stop;
 }
 
 static int say_token(const struct served *served, struct job *job, int32_t id, const float *logits,
@@ -116,7 +134,7 @@ static int say_token(const struct served *served, struct job *job, int32_t id, c
 {
     const char *text;
     size_t n_text;
-    *ret_stop = spell(job, id, &text, &n_text);
+    *ret_stop = spell(served, job, id, &text, &n_text);
     if (job->ask->stream)
         return send_token(served, job, id, logits, text, n_text, out);
     keep_token(served, job, id, logits, text, n_text);
@@ -158,7 +176,8 @@ int answer_draw(const struct served *served, struct job *job, const float *logit
         note_stop_word(job, i_stop);
         return answer_finish(job, NOTICE_STOP_WORD, out);
     }
-    return job->n_generated == job->max_tokens ? answer_finish(job, NOTICE_STOP_LIMIT, out) : 0;
+    bool is_full = job->n_generated == job->max_tokens || (job->parts && job->parts->is_full);
+    return is_full ? answer_finish(job, NOTICE_STOP_LIMIT, out) : 0;
 }
 
 int answer_prompt(const struct served *served, struct job *job, int32_t pos, const float *logits)
@@ -173,9 +192,11 @@ int answer_prompt(const struct served *served, struct job *job, int32_t pos, con
 /* Delivers a piece of the text's end. */
 static int say_tail(struct job *job, const char *text, size_t n_text, struct mailbox *out)
 {
+    if (job->parts)
+        parts_push(job->parts, text, n_text);
     if (job->ask->stream)
         return send_token(NULL, job, -1, NULL, text, n_text, out);
-    keep_text(job->last, text, n_text);
+    keep_text(job, text, n_text);
     return 0;
 }
 
@@ -197,6 +218,13 @@ static int flush_text(struct job *job, struct mailbox *out, int *ret_stop)
     return say_tail(job, text, n_text, out);
 }
 
+/* The parts of a chat are complete: what could have become a mark is text. */
+static int finish_parts(struct job *job, struct mailbox *out)
+{
+    parts_finish(job->parts);
+    return job->ask->stream ? send_token(NULL, job, -1, NULL, NULL, 0, out) : 0;
+}
+
 int answer_finish(struct job *job, enum notice_finish finish, struct mailbox *out)
 {
     struct notice *last = job->last;
@@ -209,6 +237,13 @@ int answer_finish(struct job *job, enum notice_finish finish, struct mailbox *ou
             note_stop_word(job, i_stop);
             finish = NOTICE_STOP_WORD;
         }
+    }
+    if (job->parts) {
+        int r = finish_parts(job, out);
+        if (r != 0)
+            return r;
+        if (finish == NOTICE_STOP_END && chat_out_n_call(&job->parts->out) > 0)
+            finish = NOTICE_STOP_CALLS;
     }
     const int64_t now = clock_us(), computed = job->first_us ? job->first_us : now;
     last->finish = finish;

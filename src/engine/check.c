@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "src/base/utf8.h"
+#include "src/engine/parts.h"
 
 /* Bytes in a frame of msgpack, each at the most it can be. */
 enum {
@@ -12,6 +13,7 @@ enum {
     CHECK_FRAME_INT = 5,      /* an id */
     CHECK_FRAME_FLOAT = 5,    /* a float32 */
     CHECK_FRAME_LOGPROB = 64, /* a logprob map but for its bytes and its top */
+    CHECK_FRAME_CALL = 64,    /* a tool_call map but for its texts */
 };
 
 static int refuse(struct notice *refusal, struct notice **ret_refusal)
@@ -107,10 +109,16 @@ static size_t done_bytes(const struct served *served, const struct job_ask *ask)
         n += ask->n_token * CHECK_FRAME_FLOAT;
     if (ask->stream)
         return n;
-    size_t token = served->max_out + CHECK_FRAME_INT;
+    struct notice_room text = {.n_content = served->max_out};
+    if (ask->is_chat)
+        parts_room(served, ask, served->max_out, &text);
+    size_t n_call = text.n_call * (CHECK_FRAME_CALL + CHAT_OUT_MAX_NAME);
+    size_t n_arguments = text.n_call > 0 ? text.n_call_text - text.n_call * CHAT_OUT_MAX_NAME : 0;
+    size_t token = (n_arguments > served->max_out ? n_arguments : served->max_out) + CHECK_FRAME_INT;
     if (ask->logprobs)
         token += (1 + check_n_top(served, ask)) * (CHECK_FRAME_LOGPROB + served->max_piece);
-    return n + ((size_t)check_max_tokens(served, ask) + 1) * token; /* one more: the tail of the text */
+    return n + n_call +
+           ((size_t)check_max_tokens(served, ask) + 1) * token; /* one more: the tail of the text */
 }
 
 int check_generate(const struct served *served, const struct job_ask *ask, struct notice **ret_refusal)

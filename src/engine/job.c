@@ -7,6 +7,7 @@
 
 #include "src/engine/conversation.h"
 #include "src/engine/notice.h"
+#include "src/engine/parts.h"
 #include "src/text/stop.h"
 
 struct job_ask *job_ask_new(enum job_kind kind)
@@ -69,6 +70,7 @@ struct job *job_free(struct job *job)
     free(job->pages);
     sampler_free(job->sampler);
     stop_free(job->stop);
+    parts_free(job->parts);
     free(job->piece);
     free(job->banned);
     notice_free(job->last);

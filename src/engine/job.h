@@ -16,6 +16,7 @@
 
 struct conversation;
 struct notice;
+struct parts;
 struct sampler;
 struct stop;
 
@@ -62,6 +63,8 @@ struct job_ask {
     struct sampler_params sampling; /* NaN, JOB_UNSET: not given; its bias is the next member */
     struct sampler_bias *bias;      /* owned, sampling.n_bias of them */
     bool has_seed;
+    bool is_chat;                 /* it came as a conversation, and its answer leaves in parts */
+    bool has_tools, in_reasoning; /* the helper's: of a chat: calls are looked for; it begins with thoughts */
     bool logprobs, prompt_logprobs, return_tokens, return_progress, stream;
     int32_t top_logprobs;
     int64_t deadline_us; /* on the monotonic clock; 0: none */
@@ -101,6 +104,7 @@ struct job {
     struct sampler *sampler;
     struct stop *stop; /* NULL: no stop strings, or nobody to spell tokens */
     struct detok detok;
+    struct parts *parts; /* of a chat; else NULL */
     char *piece;     /* [served.max_out], owned: what a token adds to the text; NULL: nobody to spell it */
     int32_t *banned; /* [n_banned], owned: what min_tokens forbids */
     size_t n_banned;

@@ -25,7 +25,8 @@ static bool reserve(size_t *bytes, size_t n, size_t size, size_t *ret_at)
 
 struct notice *notice_new_room(enum notice_kind kind, uint64_t job, const struct notice_room *room)
 {
-    size_t bytes = 0, head, content, token, logprob, top, piece, prompt_logprob, stop_word, n_top;
+    size_t bytes = 0, head, content, reasoning, call, call_text, token, logprob, top, piece, prompt_logprob,
+           stop_word, n_top;
     if (!mem_product(room->n_logprob, room->n_top, &n_top) ||
         !reserve(&bytes, 1, sizeof(struct notice), &head) ||
         !reserve(&bytes, room->n_logprob, sizeof(struct notice_logprob), &logprob) ||
@@ -33,7 +34,10 @@ struct notice *notice_new_room(enum notice_kind kind, uint64_t job, const struct
         !reserve(&bytes, room->n_piece, sizeof(struct notice_piece), &piece) ||
         !reserve(&bytes, room->n_token, sizeof(int32_t), &token) ||
         !reserve(&bytes, room->n_prompt_logprob, sizeof(float), &prompt_logprob) ||
+        !reserve(&bytes, room->n_call, sizeof(struct notice_call), &call) ||
         !reserve(&bytes, room->n_content, 1, &content) ||
+        !reserve(&bytes, room->n_reasoning, 1, &reasoning) ||
+        !reserve(&bytes, room->n_call_text, 1, &call_text) ||
         !reserve(&bytes, room->n_stop_word ? room->n_stop_word + 1 : 0, 1, &stop_word))
         return NULL;
 
@@ -45,6 +49,9 @@ struct notice *notice_new_room(enum notice_kind kind, uint64_t job, const struct
     notice->kind = kind;
     notice->got = notice->limit = -1;
     notice->content = room->n_content ? block + content : NULL;
+    notice->reasoning = room->n_reasoning ? block + reasoning : NULL;
+    notice->calls = room->n_call ? (void *)(block + call) : NULL;
+    notice->call_text = room->n_call_text ? block + call_text : NULL;
     notice->tokens = room->n_token ? (void *)(block + token) : NULL;
     notice->logprobs = room->n_logprob ? (void *)(block + logprob) : NULL;
     notice->pieces = room->n_piece ? (void *)(block + piece) : NULL;

@@ -11,6 +11,7 @@
 
 #include "src/base/mailbox.h"
 #include "src/sample/sampler.h"
+#include "src/text/chat_out.h"
 
 enum notice_kind {
     NOTICE_PROGRESS,
@@ -25,7 +26,13 @@ enum notice_kind {
 
 enum notice_phase { NOTICE_QUEUED, NOTICE_PREFILL };
 
-enum notice_finish { NOTICE_STOP_END, NOTICE_STOP_WORD, NOTICE_STOP_LIMIT, NOTICE_CANCELLED };
+enum notice_finish {
+    NOTICE_STOP_END,
+    NOTICE_STOP_CALLS, /* the same, of a chat that calls tools */
+    NOTICE_STOP_WORD,
+    NOTICE_STOP_LIMIT,
+    NOTICE_CANCELLED,
+};
 
 struct notice_logprob {
     int32_t id;
@@ -46,6 +53,14 @@ struct notice_piece {
     const uint8_t *bytes;
 };
 
+/* A call of a tool, or more of one; its texts lie in the notice's call_text. */
+struct notice_call {
+    int32_t index;              /* in the answer, from 0 */
+    char id[CHAT_OUT_N_ID + 1]; /* "", with n_name 0: more of it */
+    const char *name, *arguments;
+    size_t n_name, n_arguments;
+};
+
 struct notice {
     struct mail mail;
     uint64_t job;
@@ -61,6 +76,12 @@ struct notice {
     int64_t index; /* of the first token here */
     char *content; /* n_content bytes of UTF-8; NULL: none (a model without tokenizer) */
     size_t n_content;
+    char *reasoning; /* of chats: what was thought; NULL: nothing */
+    size_t n_reasoning;
+    struct notice_call *calls; /* [n_call]; NULL: none */
+    size_t n_call;
+    char *call_text; /* [n_call_text] */
+    size_t n_call_text;
     int32_t *tokens;                 /* NULL where not asked for */
     size_t n_token;                  /* of count: all there is to tell */
     struct notice_logprob *logprobs; /* [n_logprob] */
@@ -87,7 +108,8 @@ struct notice {
 
 /* How much a notice has to have room for; what is 0 is left NULL. */
 struct notice_room {
-    size_t n_content, n_token, n_logprob;
+    size_t n_content, n_reasoning, n_call, n_call_text;
+    size_t n_token, n_logprob;
     size_t n_top; /* of each logprob */
     size_t n_piece, n_prompt_logprob, n_stop_word;
 };

@@ -112,6 +112,8 @@ static int take_chat(struct served *served, struct opening *o)
     } else {
         served->chat = o->chat;
         o->chat = NULL; /* consumed */
+        const char *source = chat_template_source(served->chat, true);
+        chat_format_find(&served->chat_format, source, strlen(source), served->tokenizer);
         return conversation_try_parts(served->chat, &served->takes_parts);
     }
     return 0;

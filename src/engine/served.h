@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/model/model.h"
 #include "src/sample/sampler.h"
+#include "src/text/chat_format.h"
 #include "src/text/chat_template.h"
 #include "src/text/tokenizer.h"
 
@@ -17,8 +18,9 @@ struct served {
     struct tokenizer *tokenizer; /* NULL: the model has none, it is served by ids */
     struct chat_template *chat;  /* NULL: it has none that could be used, as no_chat says */
     struct why no_chat;
-    bool takes_parts;          /* the template reads text that comes in parts */
-    size_t max_piece, max_out; /* bytes of the longest piece; that one token may add to a text */
+    struct chat_format chat_format; /* how it marks thoughts and calls */
+    bool takes_parts;               /* the template reads text that comes in parts */
+    size_t max_piece, max_out;      /* bytes of the longest piece; that one token may add to a text */
     int32_t end[SERVED_MAX_END];
     int32_t n_end;
     struct sampler_params defaults;

@@ -82,6 +82,9 @@ static int encode_conversation(const struct served *served, struct job_ask *ask,
     }
     ask->tokens = ids.data; /* consumed */
     ask->n_token = ids.n;
+    ask->is_chat = true;
+    ask->has_tools = c->tools.kind == JINJA_LIST;
+    ask->in_reasoning = chat_format_opens(&served->chat_format, c->text.text, c->text.n);
     return 0;
 }
 

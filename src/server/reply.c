@@ -107,16 +107,40 @@ static void put_logprob(struct msg_out *out, const struct notice_logprob *l)
     msg_close_part(out);
 }
 
-/* What was generated: of a token frame, or of done. */
-static void put_answer(struct msg_out *out, const struct notice *n, enum proto_field content,
-                       enum proto_field tokens, enum proto_field logprobs)
+static void put_calls(struct msg_out *out, enum proto_field field, const struct notice *n)
+{
+    msg_array(out, field);
+    for (size_t i = 0; i < n->n_call; i++) {
+        const struct notice_call *call = &n->calls[i];
+        msg_map(out, PROTO_ELEMENT);
+        msg_put_int(out, PROTO_TOOL_CALL_INDEX, call->index);
+        if (call->n_name > 0) {
+            msg_put_str(out, PROTO_TOOL_CALL_ID, call->id);
+            msg_put_text(out, PROTO_TOOL_CALL_NAME, call->name, call->n_name);
+        }
+        msg_put_text(out, PROTO_TOOL_CALL_ARGUMENTS, call->arguments, call->n_arguments);
+        msg_close_part(out);
+    }
+    msg_close_part(out);
+}
+
+/* The fields of an answer, in a token frame or in done. */
+struct answer_fields {
+    enum proto_field content, reasoning, calls, tokens, logprobs;
+};
+
+static void put_answer(struct msg_out *out, const struct notice *n, const struct answer_fields *f)
 {
     if (n->content)
-        msg_put_text(out, content, n->content, n->n_content);
+        msg_put_text(out, f->content, n->content, n->n_content);
+    if (n->n_reasoning > 0)
+        msg_put_text(out, f->reasoning, n->reasoning, n->n_reasoning);
+    if (n->n_call > 0)
+        put_calls(out, f->calls, n);
     if (n->tokens)
-        msg_put_ints(out, tokens, n->tokens, n->n_token);
+        msg_put_ints(out, f->tokens, n->tokens, n->n_token);
     if (n->logprobs) {
-        msg_array(out, logprobs);
+        msg_array(out, f->logprobs);
         for (size_t i = 0; i < n->n_logprob; i++)
             put_logprob(out, &n->logprobs[i]);
         msg_close_part(out);
@@ -140,7 +164,10 @@ static void put_token(struct msg_out *out, const struct ticket *ticket, const st
 {
     msg_put_int(out, PROTO_TOKEN_ID, ticket->id);
     msg_put_int(out, PROTO_TOKEN_INDEX, n->index);
-    put_answer(out, n, PROTO_TOKEN_CONTENT, PROTO_TOKEN_TOKENS, PROTO_TOKEN_LOGPROBS);
+    static const struct answer_fields fields = {PROTO_TOKEN_CONTENT, PROTO_TOKEN_REASONING_CONTENT,
+                                                PROTO_TOKEN_TOOL_CALLS, PROTO_TOKEN_TOKENS,
+                                                PROTO_TOKEN_LOGPROBS};
+    put_answer(out, n, &fields);
 }
 
 static void put_usage(struct msg_out *out, const struct notice *n)
@@ -164,9 +191,8 @@ static void put_done(struct msg_out *out, const struct ticket *ticket, const str
     static const struct {
         const char *reason, *type;
     } names[] = {
-        [NOTICE_STOP_END] = {"stop", "eos"},
-        [NOTICE_STOP_WORD] = {"stop", "word"},
-        [NOTICE_STOP_LIMIT] = {"length", "limit"},
+        [NOTICE_STOP_END] = {"stop", "eos"},      [NOTICE_STOP_CALLS] = {"tool_calls", "eos"},
+        [NOTICE_STOP_WORD] = {"stop", "word"},    [NOTICE_STOP_LIMIT] = {"length", "limit"},
         [NOTICE_CANCELLED] = {"cancelled", NULL},
     };
     struct reply_to to = reply_to_ticket(ticket);
@@ -176,7 +202,10 @@ static void put_done(struct msg_out *out, const struct ticket *ticket, const str
         msg_put_str(out, PROTO_DONE_STOP_TYPE, names[n->finish].type);
     if (n->stop_word)
         msg_put_text(out, PROTO_DONE_STOPPING_WORD, n->stop_word, n->n_stop_word);
-    put_answer(out, n, PROTO_DONE_CONTENT, PROTO_DONE_TOKENS, PROTO_DONE_LOGPROBS);
+    static const struct answer_fields fields = {PROTO_DONE_CONTENT, PROTO_DONE_REASONING_CONTENT,
+                                                PROTO_DONE_TOOL_CALLS, PROTO_DONE_TOKENS,
+                                                PROTO_DONE_LOGPROBS};
+    put_answer(out, n, &fields);
     if (n->prompt_logprobs)
         msg_put_floats(out, PROTO_DONE_PROMPT_LOGPROBS, n->prompt_logprobs, n->n_prompt_logprob);
     put_usage(out, n);

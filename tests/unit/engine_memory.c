@@ -41,10 +41,11 @@ void *__wrap_realloc(void *p, size_t n)
 static const int32_t prompt[] = {0, 3, 355, 309, 262, 305, 324, 682, 270, 262, 848, 18, 1, 4};
 
 /* Allocations of a job of so many tokens, with everything on that might want memory for each of them. */
-static long allocations(struct engine *engine, int64_t n_token, bool stream)
+static long allocations(struct engine *engine, int64_t n_token, bool stream, bool is_chat)
 {
     struct job_ask *ask = util_ask_ids(1, prompt, sizeof prompt / sizeof *prompt, n_token);
     ask->stream = stream;
+    ask->is_chat = ask->has_tools = is_chat;
     ask->ignore_eos = ask->logprobs = true;
     ask->top_logprobs = 5;
     ask->sampling.temperature = 1;
@@ -65,17 +66,27 @@ static long allocations(struct engine *engine, int64_t n_token, bool stream)
     return n;
 }
 
+/* Two points of a kind of job; false where it allocates by the token. */
+static bool check(struct engine *engine, bool is_chat, int first)
+{
+    const char *of = is_chat ? " of a chat" : "";
+    allocations(engine, 10, true, is_chat); /* what is made once and kept */
+    long few = allocations(engine, 10, false, is_chat), many = allocations(engine, 210, false, is_chat);
+    bool kept = few > 0 && few == many;
+    printf("%sok %d - a kept answer%s: %ld allocations with 10 tokens, %ld with 210\n", kept ? "" : "not ",
+           first, of, few, many);
+    few = allocations(engine, 10, true, is_chat);
+    many = allocations(engine, 210, true, is_chat);
+    bool streamed = many - few == 200;
+    printf("%sok %d - a streamed one%s: %ld and %ld\n", streamed ? "" : "not ", first + 1, of, few, many);
+    return kept && streamed;
+}
+
 int main(void)
 {
     struct engine *engine = util_start(util_demo_model(), NULL, 1);
-    allocations(engine, 10, true); /* what is made once and kept */
-    long few = allocations(engine, 10, false), many = allocations(engine, 210, false);
-    printf("%sok 1 - a kept answer: %ld allocations with 10 tokens, %ld with 210\n",
-           few > 0 && few == many ? "" : "not ", few, many);
-    long few_streamed = allocations(engine, 10, true), many_streamed = allocations(engine, 210, true);
-    printf("%sok 2 - a streamed one: %ld and %ld\n", many_streamed - few_streamed == 200 ? "" : "not ",
-           few_streamed, many_streamed);
+    bool job = check(engine, false, 1), chat = check(engine, true, 3);
     engine_free(engine);
-    printf("1..2\n");
-    return few != many || many_streamed - few_streamed != 200;
+    printf("1..4\n");
+    return !job || !chat;
 }
