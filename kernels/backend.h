@@ -79,6 +79,8 @@ struct lk_rope {
 
 enum lk_act {
     LK_ACT_SILU,
+    LK_ACT_GELU,      /* by the error function */
+    LK_ACT_GELU_TANH, /* its approximation by the hyperbolic tangent */
 };
 
 /* Heads of one attention layer and its parameters. */
@@ -89,6 +91,13 @@ struct lk_attn {
     enum lk_rope_layout layout;
     float scale;    /* of q.k, usually 1/sqrt(head_dim) */
     int32_t window; /* a row sees the last so many positions, its own included; 0: all */
+    float soft_cap; /* scores s become soft_cap * tanh(s / soft_cap); 0: they stay */
+    /* [n_head], NULL: none. ALiBi (Press et al. 2022): scale * b is added to the score of the key at position
+     * p, where b is slope * p with both factors and the product rounded to bfloat16, as where models with
+     * ALiBi were made. Host memory, kept until `run`. */
+    const float *slopes;
+    /* [n_head], NULL: none. The score of one more key, whose value is zero. Back end memory. */
+    const float *sinks;
 };
 
 /* Called by `trace` records: x[n_row][n] in host memory, valid during the call. layer -1: of none. */
@@ -128,6 +137,10 @@ struct lk_ops {
     /* y = x / sqrt(mean(x^2) + eps) * w, row by row; w[n]. y may be x. */
     void (*rmsnorm)(struct lk_backend *be, float *y, const float *x, const float *w, int32_t n_row, int32_t n,
                     float eps);
+    /* y = (x - mean) / sqrt(variance + eps) * w (+ b, which may be NULL), row by row; w[n], b[n]. Rows begin
+     * stride floats apart. y may be x. */
+    void (*layernorm)(struct lk_backend *be, float *y, const float *x, const float *w, const float *b,
+                      int32_t n_row, int32_t n, int32_t stride, float eps);
     /* y[n_row][n_out] = x[n_row][n_in] w^T (+ bias[n_out], which may be NULL). y must not be x. */
     void (*matmul)(struct lk_backend *be, float *y, const struct lk_mat *w, const float *bias, const float *x,
                    int32_t n_row);
@@ -140,13 +153,15 @@ struct lk_ops {
     void (*gate_up_act)(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
                         const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
                         int32_t n_row, enum lk_act act);
-    /* y[i] = act(g[i]) * u[i], n elements in all. y may be g or u. */
+    /* y[i] = act(g[i]) * u[i], n elements in all; u NULL: act(g[i]). y may be g or u. */
     void (*act_mul)(struct lk_backend *be, float *y, const float *g, const float *u, size_t n,
                     enum lk_act act);
     /* y += x, n elements in all. */
     void (*add)(struct lk_backend *be, float *y, const float *x, size_t n);
     /* y *= factor, n elements in all. */
     void (*scale)(struct lk_backend *be, float *y, size_t n, float factor);
+    /* y = cap * tanh(y / cap), n elements in all. */
+    void (*soft_cap)(struct lk_backend *be, float *y, size_t n, float cap);
 
     /* cos_sin[n_row][2][n_freq] = scale * cos and scale * sin of pos * inv_freq (product, cosine and sine in
      * double, each result rounded once to float32, then times scale). */

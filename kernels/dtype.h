@@ -39,6 +39,14 @@ static inline float lk_f32_from_bf16(uint16_t h)
     return lk_f32_from_bits((uint32_t)h << 16);
 }
 
+/* The nearest bfloat16, ties to even; not for NaN. */
+static inline float lk_round_bf16(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return lk_f32_from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+}
+
 /* Subnormals are scaled by a power of two, which is exact. */
 static inline float lk_f32_from_f16(uint16_t h)
 {

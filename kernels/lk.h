@@ -36,7 +36,12 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 /* y[n] = the n elements of a row in the slot's type, widened exactly. */
 #define LK_WIDEN_FN(name) void name(float *y, const void *x, size_t n)
 
-/* y[n] = act(g[n]) * u[n]; y may be g or u. */
+/* y[n] = (x[n] - mean) / sqrt(mean((x - mean)^2) + eps) * w[n] (+ b[n], which may be NULL), one row. y may be
+ * x. */
+#define LK_LAYERNORM_FN(name) \
+    void name(float *y, const float *x, const float *w, const float *b, size_t n, float eps)
+
+/* y[n] = act(g[n]) * u[n]; u NULL: act(g[n]) alone; y may be g or u. */
 #define LK_ACT_MUL_FN(name) void name(float *y, const float *g, const float *u, size_t n)
 
 /* y[n] += x[n]. */
@@ -44,6 +49,9 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 
 /* y[n] *= factor. */
 #define LK_SCALE_FN(name) void name(float *y, size_t n, float factor)
+
+/* y[n] = cap * tanh(y[n] / cap). */
+#define LK_SOFT_CAP_FN(name) void name(float *y, size_t n, float cap)
 
 /* Turns the pairs of one head in place: (a, b) -> (a cos - b sin, b cos + a sin), n_freq pairs. `half`: a is
  * x[i], b is x[i + n_freq]; `pair`: a is x[2i], b is x[2i + 1]. */
@@ -53,13 +61,14 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
  * v[LK_KV_PAGE][head_dim].
  *
  * For each of n_q query rows q[i * q_stride][head_dim]: over the page's keys t with first[i] <= t < last[i]
- * (0 <= first <= last <= LK_KV_PAGE), s[t] = scale * q.k[t], max[i] = the greatest s, sum[i] = sum of
- * exp(s - max), out[i][head_dim] (dense) = sum of exp(s - max) * v[t]. No keys: max = -infinity, sum = 0, out
- * = 0. Keys outside the range may hold anything, NaN included, and must not matter. */
+ * (0 <= first <= last <= LK_KV_PAGE), s[t] = scale * q.k[t]; with a cap above 0, cap * tanh(s / cap) instead;
+ * plus bias[i][t] where bias is not NULL. max[i] = the greatest s, sum[i] = sum of exp(s - max),
+ * out[i][head_dim] (dense) = sum of exp(s - max) * v[t]. No keys: max = -infinity, sum = 0, out = 0. Keys
+ * outside the range may hold anything, NaN included, and must not matter. */
 #define LK_ATTN_PAGE_FN(name)                                                                             \
     void name(float *max, float *sum, float *out, const float *q, size_t q_stride, size_t n_q,            \
               const int32_t *first, const int32_t *last, const float *k, const float *v, size_t head_dim, \
-              float scale)
+              float scale, float cap, const float *bias)
 
 /* Folds a page's part into a running one, for one query row: M = max(m, pm); the sums and outputs are
  * scaled by exp(m - M) and exp(pm - M) and added. A part with sum 0 changes nothing, and a running state with
@@ -69,10 +78,12 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 
 typedef LK_MATMUL_FN((*lk_matmul_fn));
 typedef LK_RMSNORM_FN((*lk_rmsnorm_fn));
+typedef LK_LAYERNORM_FN((*lk_layernorm_fn));
 typedef LK_WIDEN_FN((*lk_widen_fn));
 typedef LK_ACT_MUL_FN((*lk_act_mul_fn));
 typedef LK_ADD_FN((*lk_add_fn));
 typedef LK_SCALE_FN((*lk_scale_fn));
+typedef LK_SOFT_CAP_FN((*lk_soft_cap_fn));
 typedef LK_ROPE_FN((*lk_rope_fn));
 typedef LK_ATTN_PAGE_FN((*lk_attn_page_fn));
 typedef LK_ATTN_MERGE_FN((*lk_attn_merge_fn));
@@ -83,9 +94,11 @@ struct lk_cpu {
     lk_matmul_fn matmul[LK_N_DTYPE];
     lk_widen_fn widen[LK_N_DTYPE];
     lk_rmsnorm_fn rmsnorm;
-    lk_act_mul_fn silu_mul;
+    lk_layernorm_fn layernorm;
+    lk_act_mul_fn silu_mul, gelu_mul, gelu_tanh_mul;
     lk_add_fn add;
     lk_scale_fn scale;
+    lk_soft_cap_fn soft_cap;
     lk_rope_fn rope_half, rope_pair;
     lk_attn_page_fn attn_page;
     lk_attn_merge_fn attn_merge;

@@ -33,7 +33,8 @@ struct state {
 /* What a thread works in. */
 struct scratch {
     struct state all, group, page;
-    float *q; /* [MAX_QUERY][head_dim] */
+    float *q;    /* [MAX_QUERY][head_dim] */
+    float *bias; /* [MAX_QUERY][LK_KV_PAGE] */
 };
 
 static int32_t min_i32(int32_t a, int32_t b)
@@ -53,7 +54,7 @@ static size_t state_floats(size_t head_dim)
 
 static size_t scratch_floats(size_t head_dim)
 {
-    return 3 * state_floats(head_dim) + MAX_QUERY * head_dim;
+    return 3 * state_floats(head_dim) + MAX_QUERY * (head_dim + LK_KV_PAGE);
 }
 
 static struct state state_at(float *mem, size_t head_dim)
@@ -69,7 +70,8 @@ static struct scratch scratch_of(const struct cpu_backend *cb, int32_t i_thread)
     return (struct scratch){.all = state_at(mem, head_dim),
                             .group = state_at(mem + n, head_dim),
                             .page = state_at(mem + 2 * n, head_dim),
-                            .q = mem + 3 * n};
+                            .q = mem + 3 * n,
+                            .bias = mem + 3 * n + MAX_QUERY * head_dim};
 }
 
 static size_t n_part_of(const struct lk_kv_shape *shape)
@@ -264,6 +266,24 @@ static void merge_rows(const struct cpu_backend *cb, struct state *into, const s
                   part->out + (size_t)i * (size_t)cb->kv.shape.head_dim);
 }
 
+static int32_t query_head(const struct lk_attn *attn, const struct queries *qs, int32_t i)
+{
+    int32_t n_share = attn->n_head / attn->n_kv_head;
+    return qs->kv_head * n_share + (qs->from + i) % n_share;
+}
+
+/* What ALiBi adds to the scores of a page's keys. */
+static void fill_bias(const struct lk_attn *attn, const struct queries *qs, int32_t i_page, float *bias)
+{
+    for (int32_t t = 0; t < LK_KV_PAGE; t++) {
+        float pos = lk_round_bf16((float)(i_page * LK_KV_PAGE + t));
+        for (int32_t i = 0; i < qs->n; i++) {
+            float slope = lk_round_bf16(attn->slopes[query_head(attn, qs, i)]);
+            bias[i * LK_KV_PAGE + t] = attn->scale * lk_round_bf16(slope * pos);
+        }
+    }
+}
+
 /* The first position that a row at pos sees. */
 static int32_t first_seen(const struct lk_attn *attn, int32_t pos)
 {
@@ -293,8 +313,11 @@ static void attend_group(const struct cpu_backend *cb, const struct lk_attn *att
             last[i] = within_page(pos + 1, i_page);
         }
         const float *k = keys_of(&cb->kv, last_row->pages[i_page], attn->layer, qs->kv_head);
+        if (attn->slopes)
+            fill_bias(attn, qs, i_page, s->bias);
         cb->cpu.attn_page(s->page.max, s->page.sum, s->page.out, s->q, head_dim, (size_t)qs->n, first, last,
-                          k, k + LK_KV_PAGE * head_dim, head_dim, attn->scale);
+                          k, k + LK_KV_PAGE * head_dim, head_dim, attn->scale, attn->soft_cap,
+                          attn->slopes ? s->bias : NULL);
         merge_rows(cb, &s->group, &s->page, qs->n);
     }
 }
@@ -312,11 +335,18 @@ static void load_queries(const struct lk_attn *attn, const float *q, const struc
         memcpy(s->q + (size_t)i * head_dim, q + query_index(attn, qs, i) * head_dim, head_dim * sizeof *q);
 }
 
-static void store_result(float *y, const struct state *s, int32_t i, size_t head_dim)
+/* The i-th row of s->all, whose keys are all merged, as the result of a head. */
+static void store_result(const struct cpu_backend *cb, const struct lk_attn *attn, float *y,
+                         struct scratch *s, int32_t i, int32_t head)
 {
-    const float *out = s->out + (size_t)i * head_dim;
+    size_t head_dim = (size_t)attn->head_dim;
+    if (attn->sinks) {
+        memset(s->page.out, 0, head_dim * sizeof *s->page.out);
+        merge_row(cb, &s->all, i, attn->sinks[head], 1, s->page.out);
+    }
+    const float *out = s->all.out + (size_t)i * head_dim;
     for (size_t d = 0; d < head_dim; d++)
-        y[d] = out[d] / s->sum[i];
+        y[d] = out[d] / s->all.sum[i];
 }
 
 /* All keys of these queries. */
@@ -332,7 +362,8 @@ static void attend_whole(const struct cpu_backend *cb, const union cpu_arg *a, c
         merge_rows(cb, &s->all, &s->group, qs->n);
     }
     for (int32_t i = 0; i < qs->n; i++)
-        store_result(a->attend.y + query_index(attn, qs, i) * head_dim, &s->all, i, head_dim);
+        store_result(cb, attn, a->attend.y + query_index(attn, qs, i) * head_dim, s, i,
+                     query_head(attn, qs, i));
 }
 
 /* One group of keys, kept as a part. */
@@ -389,7 +420,7 @@ static void merge_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_t
         merge_row(cb, &s.all, 0, cb->kv.part_max[part], cb->kv.part_sum[part],
                   cb->kv.part_out + part * head_dim);
     }
-    store_result(a->attend.y + (size_t)i_chunk * head_dim, &s.all, 0, head_dim);
+    store_result(cb, attn, a->attend.y + (size_t)i_chunk * head_dim, &s, 0, i_chunk % attn->n_head);
 }
 
 /* Splitting by groups pays where rows and KV heads alone leave threads without work. It changes no bit. */

@@ -9,14 +9,17 @@
 
 /* One query row. Scores are rounded to float32, as their maximum is handed out in that type. */
 static void attend_row(float *ret_max, float *ret_sum, float *out, const float *q, int32_t first,
-                       int32_t last, const float *k, const float *v, size_t head_dim, float scale)
+                       int32_t last, const float *k, const float *v, size_t head_dim, float scale, float cap,
+                       const float *bias)
 {
     float score[LK_KV_PAGE], max = -INFINITY;
     for (int32_t t = first; t < last; t++) {
         double dot = 0;
         for (size_t d = 0; d < head_dim; d++)
             dot += (double)q[d] * (double)k[d * LK_KV_PAGE + (size_t)t];
-        score[t] = (float)(dot * (double)scale);
+        dot *= (double)scale;
+        dot = cap > 0 ? (double)cap * tanh(dot / (double)cap) : dot;
+        score[t] = (float)(dot + (bias ? (double)bias[t] : 0));
         max = score[t] > max ? score[t] : max;
     }
     double sum = 0, weight[LK_KV_PAGE];
@@ -36,7 +39,7 @@ static LK_ATTN_PAGE_FN(attn_page_c)
 {
     for (size_t i = 0; i < n_q; i++)
         attend_row(&max[i], &sum[i], out + i * head_dim, q + i * q_stride, first[i], last[i], k, v, head_dim,
-                   scale);
+                   scale, cap, bias ? bias + i * LK_KV_PAGE : NULL);
 }
 
 static LK_ATTN_MERGE_FN(attn_merge_c)

@@ -54,6 +54,12 @@ union cpu_arg {
         float eps;
     } rmsnorm;
     struct {
+        float *y;
+        const float *x, *w, *b;
+        int32_t n_row, n, stride, step;
+        float eps;
+    } layernorm;
+    struct {
         struct cpu_product product[3];
         const float *x;
         lk_act_mul_fn act; /* gate_up_act */
@@ -74,7 +80,7 @@ union cpu_arg {
         float *y;
         size_t n;
         float factor;
-    } scale;
+    } scale; /* soft_cap too */
     struct {
         float *cos_sin;
         struct lk_rope rope;

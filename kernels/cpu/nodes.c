@@ -108,6 +108,35 @@ void nodes_rmsnorm(struct lk_backend *be, float *y, const float *x, const float 
     a->rmsnorm.eps = eps;
 }
 
+static void layernorm_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)
+{
+    (void)i_thread;
+    const struct cpu_backend *cb = ctx;
+    const union cpu_arg *a = arg;
+    int32_t end = min_i32((i_chunk + 1) * a->layernorm.step, a->layernorm.n_row);
+    for (int32_t i = i_chunk * a->layernorm.step; i < end; i++) {
+        size_t at = (size_t)i * (size_t)a->layernorm.stride;
+        cb->cpu.layernorm(a->layernorm.y + at, a->layernorm.x + at, a->layernorm.w, a->layernorm.b,
+                          (size_t)a->layernorm.n, a->layernorm.eps);
+    }
+}
+
+void nodes_layernorm(struct lk_backend *be, float *y, const float *x, const float *w, const float *b,
+                     int32_t n_row, int32_t n, int32_t stride, float eps)
+{
+    int32_t step = step_of(CHUNK_ELEMENTS, (size_t)n, 1, n_row);
+    union cpu_arg *a = backend_cpu_push(backend_cpu_of(be), layernorm_chunk, n_steps(n_row, step));
+    a->layernorm.y = y;
+    a->layernorm.x = x;
+    a->layernorm.w = w;
+    a->layernorm.b = b;
+    a->layernorm.n_row = n_row;
+    a->layernorm.n = n;
+    a->layernorm.stride = stride;
+    a->layernorm.step = step;
+    a->layernorm.eps = eps;
+}
+
 static struct cpu_product product_of(const struct cpu_backend *cb, float *y, const struct lk_mat *w,
                                      const float *bias, int32_t n_row)
 {
@@ -171,6 +200,10 @@ static lk_act_mul_fn act_mul_fn(const struct cpu_backend *cb, enum lk_act act)
     switch (act) {
     case LK_ACT_SILU:
         return cb->cpu.silu_mul;
+    case LK_ACT_GELU:
+        return cb->cpu.gelu_mul;
+    case LK_ACT_GELU_TANH:
+        return cb->cpu.gelu_tanh_mul;
     }
     return NULL;
 }
@@ -229,7 +262,7 @@ static void act_mul_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i
     (void)ctx, (void)i_thread;
     const union cpu_arg *a = arg;
     size_t from = (size_t)i_chunk * CHUNK_ELEMENTS;
-    a->act_mul.act(a->act_mul.y + from, a->act_mul.g + from, a->act_mul.u + from,
+    a->act_mul.act(a->act_mul.y + from, a->act_mul.g + from, a->act_mul.u ? a->act_mul.u + from : NULL,
                    elements_of(a->act_mul.n, i_chunk));
 }
 
@@ -276,6 +309,24 @@ void nodes_scale(struct lk_backend *be, float *y, size_t n, float factor)
     a->scale.y = y;
     a->scale.n = n;
     a->scale.factor = factor;
+}
+
+static void soft_cap_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)
+{
+    (void)i_thread;
+    const struct cpu_backend *cb = ctx;
+    const union cpu_arg *a = arg;
+    size_t from = (size_t)i_chunk * CHUNK_ELEMENTS;
+    cb->cpu.soft_cap(a->scale.y + from, elements_of(a->scale.n, i_chunk), a->scale.factor);
+}
+
+void nodes_soft_cap(struct lk_backend *be, float *y, size_t n, float cap)
+{
+    union cpu_arg *a =
+        backend_cpu_push(backend_cpu_of(be), soft_cap_chunk, n_steps((int64_t)n, CHUNK_ELEMENTS));
+    a->scale.y = y;
+    a->scale.n = n;
+    a->scale.factor = cap;
 }
 
 static int32_t angle_rows(int32_t n_freq)

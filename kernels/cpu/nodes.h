@@ -8,6 +8,8 @@ void nodes_gather(struct lk_backend *be, float *y, const float *x, const int32_t
                   int32_t n);
 void nodes_rmsnorm(struct lk_backend *be, float *y, const float *x, const float *w, int32_t n_row, int32_t n,
                    float eps);
+void nodes_layernorm(struct lk_backend *be, float *y, const float *x, const float *w, const float *b,
+                     int32_t n_row, int32_t n, int32_t stride, float eps);
 void nodes_matmul(struct lk_backend *be, float *y, const struct lk_mat *w, const float *bias, const float *x,
                   int32_t n_row);
 void nodes_qkv(struct lk_backend *be, float *q, float *k, float *v, const struct lk_mat *wq,
@@ -20,6 +22,7 @@ void nodes_act_mul(struct lk_backend *be, float *y, const float *g, const float 
                    enum lk_act act);
 void nodes_add(struct lk_backend *be, float *y, const float *x, size_t n);
 void nodes_scale(struct lk_backend *be, float *y, size_t n, float factor);
+void nodes_soft_cap(struct lk_backend *be, float *y, size_t n, float cap);
 void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const struct lk_rope *rope);
 void nodes_rope(struct lk_backend *be, float *x, const float *cos_sin, int32_t n_head, int32_t head_dim,
                 int32_t n_rot, enum lk_rope_layout layout);

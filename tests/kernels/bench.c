@@ -163,7 +163,8 @@ static void attention_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t
         last[i] = LK_KV_PAGE;
     const float *k = (const float *)bench.buffer + (size_t)i_chunk * a->n_page * 2 * page;
     for (size_t i = 0; i < a->n_page; i++, k += 2 * page)
-        a->fn(max, sum, out, bench.x, a->head_dim, a->n_q, first, last, k, k + page, a->head_dim, 0.125f);
+        a->fn(max, sum, out, bench.x, a->head_dim, a->n_q, first, last, k, k + page, a->head_dim, 0.125f, 0,
+              NULL);
 }
 
 static void time_attention(size_t head_dim, size_t n_q)
@@ -224,6 +225,21 @@ static void run_silu_mul(const struct lk_cpu *cpu)
     cpu->silu_mul(bench.y, bench.x, bench.x, ELEMENTS);
 }
 
+static void run_gelu_mul(const struct lk_cpu *cpu)
+{
+    cpu->gelu_mul(bench.y, bench.x, bench.x, ELEMENTS);
+}
+
+static void run_gelu_tanh_mul(const struct lk_cpu *cpu)
+{
+    cpu->gelu_tanh_mul(bench.y, bench.x, bench.x, ELEMENTS);
+}
+
+static void run_soft_cap(const struct lk_cpu *cpu)
+{
+    cpu->soft_cap(bench.y, ELEMENTS, 30);
+}
+
 static void run_add(const struct lk_cpu *cpu)
 {
     cpu->add(bench.y, bench.x, ELEMENTS);
@@ -244,6 +260,9 @@ static void time_elements(void)
     printf("\n%d elements, one thread\n", ELEMENTS);
     time_element("rmsnorm", run_rmsnorm);
     time_element("silu_mul", run_silu_mul);
+    time_element("gelu_mul", run_gelu_mul);
+    time_element("gelu_tanh_mul", run_gelu_tanh_mul);
+    time_element("soft_cap", run_soft_cap);
     time_element("add", run_add);
     time_element("scale", run_scale);
     time_element("widen BF16", run_widen_bf16);

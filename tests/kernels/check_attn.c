@@ -14,7 +14,8 @@ enum { MAX_QUERY = 64 };
 struct page {
     size_t head_dim, n_q, q_stride;
     int32_t first[MAX_QUERY], last[MAX_QUERY];
-    float *q, *k, *v, *max, *sum, *out, scale;
+    float *q, *k, *v, *max, *sum, *out, scale, cap;
+    float *bias; /* [n_q][LK_KV_PAGE], NULL: none */
 };
 
 /* What scores and weights of one query row should be, and how far off each weight may be. */
@@ -32,6 +33,14 @@ static void weigh(const struct page *p, size_t i, double top, double *ret_weight
         double score = dot * (double)p->scale;
         /* Each lane adds head_dim products; then the scale. */
         double score_error = ((double)p->head_dim + 3) * 1.05 * U * size * (double)p->scale;
+        if (p->cap > 0) { /* whose slope is at most 1; tanh is off by 3 U, and rounded before and after */
+            score_error += (2 * fabs(score) + 5 * (double)p->cap) * U;
+            score = (double)p->cap * tanh(score / (double)p->cap);
+        }
+        if (p->bias) {
+            score += (double)p->bias[i * LK_KV_PAGE + (size_t)t];
+            score_error += (fabs(score) + 1) * U;
+        }
         ret_weight[t] = exp(score - top);
         /* The difference and the exponential's own argument reduction round with the size of the difference.
          */
@@ -107,7 +116,7 @@ static bool page_is_independent(const struct lk_cpu *got, const struct page *p)
         spoil(&one, junk[i % 4]);
         float max, sum;
         got->attn_page(&max, &sum, out, p->q + i * p->q_stride, 1, 1, one.first, one.last, k, v, p->head_dim,
-                       p->scale);
+                       p->scale, p->cap, p->bias ? p->bias + i * LK_KV_PAGE : NULL);
         ok = check_same(&p->max[i], &max, 1, "max of a query alone") &&
              check_same(&p->sum[i], &sum, 1, "sum of a query alone") &&
              check_same(p->out + i * p->head_dim, out, p->head_dim, "a query alone");
@@ -145,11 +154,14 @@ static int page_case(const struct lk_cpu *got, int32_t head_dim, int32_t n_q, fl
     bool at_end = check_range(rng, 0, 3) != 0;
     struct page p = {
         .head_dim = (size_t)head_dim, .n_q = (size_t)n_q, .scale = spread / sqrtf((float)head_dim)};
+    p.cap = check_range(rng, 0, 2) ? 0 : 3;
     p.q_stride = p.head_dim + (size_t)check_range(rng, 0, 1) * 3;
     size_t n_page = LK_KV_PAGE * p.head_dim, n_out = p.n_q * p.head_dim;
     p.q = check_floats(rng, X, (p.n_q - 1) * p.q_stride + p.head_dim, CHECK_PLAIN, at_end);
     p.k = check_floats(rng, W, n_page, CHECK_PLAIN, at_end);
     p.v = check_floats(rng, Z, n_page, CHECK_PLAIN, at_end);
+    if (!check_range(rng, 0, 2))
+        p.bias = check_floats(rng, BIAS, p.n_q * LK_KV_PAGE, CHECK_PLAIN, at_end);
     p.out = check_memory(Y, n_out * sizeof(float), at_end);
     p.max = check_memory(MAX, p.n_q * sizeof(float), at_end);
     p.sum = check_memory(SUM, p.n_q * sizeof(float), at_end);
@@ -158,7 +170,7 @@ static int page_case(const struct lk_cpu *got, int32_t head_dim, int32_t n_q, fl
         draw_range(rng, &p.first[i], &p.last[i]);
     spoil(&p, NAN);
     got->attn_page(p.max, p.sum, p.out, p.q, p.q_stride, p.n_q, p.first, p.last, p.k, p.v, p.head_dim,
-                   p.scale);
+                   p.scale, p.cap, p.bias);
     bool ok = check_intact(Y) && check_intact(MAX) && check_intact(SUM);
     for (size_t i = 0; i < p.n_q && ok; i++)
         ok = query_is_right(&p, i);

@@ -266,52 +266,184 @@ static int rmsnorm(const struct lk_cpu *got)
     return n;
 }
 
+/* The sums are in double: what is left are the roundings of a difference, two products and a sum. */
+static int layernorm_case(const struct lk_cpu *got, int32_t n, enum check_kind kind, bool with_bias,
+                          struct check_rng *rng)
+{
+    check_case("layernorm %d, kind %d", n, (int)kind);
+    bool at_end = check_range(rng, 0, 3) != 0;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *x = check_floats(rng, X, (size_t)n, kind, at_end),
+          *w = check_floats(rng, W, (size_t)n, CHECK_PLAIN, at_end),
+          *b = with_bias ? check_floats(rng, BIAS, (size_t)n, CHECK_PLAIN, at_end) : NULL;
+    float *y = check_memory(Y, bytes, at_end), eps = n % 2 ? 1e-5f : 1e-6f;
+    memset(y, 0xff, bytes);
+    got->layernorm(y, x, w, b, (size_t)n, eps);
+    double sum = 0, square = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum += (double)x[i];
+    for (int32_t i = 0; i < n; i++)
+        square += ((double)x[i] - sum / n) * ((double)x[i] - sum / n);
+    double factor = 1 / sqrt(square / n + (double)eps);
+    bool ok = check_intact(Y);
+    for (int32_t i = 0; i < n && ok; i++) {
+        double size = (fabs((double)x[i]) + fabs(sum / n)) * factor * fabs((double)w[i]);
+        double want = ((double)x[i] - sum / n) * factor * (double)w[i] + (b ? (double)b[i] : 0);
+        ok = check_close(y[i], want, 6 * U * (size + fabs(want)) + TINY, (size_t)i);
+    }
+    float *z = check_memory(Z, bytes, !at_end);
+    memcpy(z, x, bytes);
+    got->layernorm(z, z, w, b, (size_t)n, eps);
+    return !(ok && check_same(y, z, (size_t)n, "in place"));
+}
+
+static int layernorm(const struct lk_cpu *got)
+{
+    struct check_rng rng = check_rng_for(350);
+    int n = 0;
+    for (int kind = 0; kind < CHECK_N_KIND; kind++)
+        for (int i = 0; i < CASE_COUNT(case_edge) * 2; i++)
+            n += layernorm_case(got, case_edge[i / 2], (enum check_kind)kind, i % 2, &rng);
+    return n;
+}
+
 /* ---- Element by element ---- */
 
+/* An activation: its value, and how many times U a kernel may be off. */
+struct act {
+    const char *name;
+    lk_act_mul_fn fn;
+    double (*value)(double x);
+    double (*depth)(double x);
+};
+
 /* A vector exponential is good to 2 units in the last place or so; with the addition, the division and the
- * product, 8 U is generous. Where exp(-g) overflows a kernel may saturate, which leaves at most |g u| *
- * 2^-126. */
-static int silu_case(const struct lk_cpu *got, int32_t n, float limit, struct check_rng *rng)
+ * product, 8 U is generous. */
+static double silu(double x)
 {
-    check_case("silu_mul %d up to %g", n, (double)limit);
+    return x / (1 + exp(-x));
+}
+
+static double silu_depth(double x)
+{
+    (void)x;
+    return 8;
+}
+
+/* The tail's exponent is rounded, and its polynomial good to about 3 U. */
+static double gelu(double x)
+{
+    return x * 0.5 * erfc(-x * sqrt(0.5));
+}
+
+static double gelu_depth(double x)
+{
+    return 12 + fmin(x * x, 200);
+}
+
+/* The exponent has four roundings. */
+static double gelu_tanh_inner(double x)
+{
+    return sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_tanh(double x)
+{
+    return x * 0.5 * (1 + tanh(gelu_tanh_inner(x)));
+}
+
+static double gelu_tanh_depth(double x)
+{
+    return 8 + 10 * fmin(fabs(gelu_tanh_inner(x)), 200);
+}
+
+/* Where an exponential overflows a kernel may saturate, which leaves at most |g u| * 2^-126; so small is the
+ * tail that a double loses in 1 + tanh. */
+static int act_case(const struct act *act, int32_t n, float limit, struct check_rng *rng)
+{
+    check_case("%s %d up to %g", act->name, n, (double)limit);
     bool at_end = check_range(rng, 0, 3) != 0;
     size_t bytes = (size_t)n * sizeof(float);
     float *g = check_memory(X, bytes, at_end), *u = check_floats(rng, W, (size_t)n, CHECK_OUTLIER, at_end);
     float *y = check_memory(Y, bytes, at_end);
     for (int32_t i = 0; i < n; i++)
         g[i] = check_uniform(rng, limit);
-    memset(y, 0xff, bytes);
-    got->silu_mul(y, g, u, (size_t)n);
-    bool ok = check_intact(Y);
-    for (int32_t i = 0; i < n && ok; i++) {
-        double want = (double)g[i] / (1 + exp(-(double)g[i])) * (double)u[i];
-        double slack = (1 + fabs((double)g[i])) * (1 + fabs((double)u[i])) * TINY;
-        ok = check_close(y[i], want, 8 * U * fabs(want) + slack, (size_t)i);
+    for (int alone = 0; alone < 2; alone++) {
+        memset(y, 0xff, bytes);
+        act->fn(y, g, alone ? NULL : u, (size_t)n);
+        if (!check_intact(Y))
+            return 1;
+        for (int32_t i = 0; i < n; i++) {
+            double x = (double)g[i], times = alone ? 1 : (double)u[i], want = act->value(x) * times;
+            double slack = (1 + fabs(x)) * (1 + fabs(times)) * fmax(TINY, x < -3 ? 0x1p-50 : 0);
+            if (!check_close(y[i], want, act->depth(x) * U * fabs(want) + slack, (size_t)i))
+                return 1;
+        }
     }
     /* In place on either side, and in two parts: the same bits. */
+    act->fn(y, g, u, (size_t)n);
     size_t cut = (size_t)check_range(rng, 0, n);
     float *z = check_memory(Z, bytes, !at_end);
     memcpy(z, g, bytes);
-    got->silu_mul(z, z, u, cut);
-    got->silu_mul(z + cut, z + cut, u + cut, (size_t)n - cut);
-    ok = ok && check_same(y, z, (size_t)n, "in two parts over g");
+    act->fn(z, z, u, cut);
+    act->fn(z + cut, z + cut, u + cut, (size_t)n - cut);
+    bool ok = check_same(y, z, (size_t)n, "in two parts over g");
     memcpy(z, u, bytes);
-    got->silu_mul(z, g, z, (size_t)n);
+    act->fn(z, g, z, (size_t)n);
     ok = ok && check_same(y, z, (size_t)n, "over u");
     g[n / 2] = NAN;
-    got->silu_mul(y, g, u, (size_t)n);
+    act->fn(y, g, u, (size_t)n);
     return !(ok && (isnan(y[n / 2]) || check_wrong("NaN became %g", (double)y[n / 2])));
 }
 
-static int silu_mul(const struct lk_cpu *got)
+static int act_cases(const struct act *act)
 {
     struct check_rng rng = check_rng_for(400);
     static const float limits[] = {1e-3f, 1, 20, 120, 1e5f};
     int n = 0;
     for (int i = 0; i < CASE_COUNT(case_edge); i++)
         for (int k = 0; k < CASE_COUNT(limits); k++)
-            n += silu_case(got, case_edge[i], limits[k], &rng);
+            n += act_case(act, case_edge[i], limits[k], &rng);
     return n;
+}
+
+static int silu_mul(const struct lk_cpu *got)
+{
+    return act_cases(&(struct act){"silu_mul", got->silu_mul, silu, silu_depth});
+}
+
+static int gelu_mul(const struct lk_cpu *got)
+{
+    return act_cases(&(struct act){"gelu_mul", got->gelu_mul, gelu, gelu_depth});
+}
+
+static int gelu_tanh_mul(const struct lk_cpu *got)
+{
+    return act_cases(&(struct act){"gelu_tanh_mul", got->gelu_tanh_mul, gelu_tanh, gelu_tanh_depth});
+}
+
+/* tanh is off by 3 U, its argument by two roundings. */
+static int soft_cap(const struct lk_cpu *got)
+{
+    struct check_rng rng = check_rng_for(560);
+    static const float caps[] = {0.5f, 30, 50};
+    int n_wrong = 0;
+    for (int k = 0; k < CASE_COUNT(case_edge) * 3; k++) {
+        size_t n = (size_t)case_edge[k / 3], bytes = n * sizeof(float);
+        float cap = caps[k % 3];
+        check_case("soft_cap %zu at %g", n, (double)cap);
+        float *y = check_memory(Y, bytes, k % 2), *x = check_memory(X, bytes, true);
+        for (size_t i = 0; i < n; i++)
+            y[i] = x[i] = check_uniform(&rng, k % 4 ? 3 * cap : 1e4f);
+        got->soft_cap(y, n, cap);
+        bool ok = check_intact(Y);
+        for (size_t i = 0; i < n && ok; i++)
+            ok = check_close(y[i], (double)cap * tanh((double)x[i] / (double)cap), 8 * U * (double)cap, i);
+        y[n / 2] = NAN;
+        got->soft_cap(y, n, cap);
+        n_wrong += !(ok && (isnan(y[n / 2]) || check_wrong("NaN became %g", (double)y[n / 2])));
+    }
+    return n_wrong;
 }
 
 /* One rounding: exact. */
@@ -407,7 +539,11 @@ const struct check_op check_ops[] = {
     {"widen F16", widen_f16},
     {"widen BF16", widen_bf16},
     {"rmsnorm", rmsnorm},
+    {"layernorm", layernorm},
     {"silu_mul", silu_mul},
+    {"gelu_mul", gelu_mul},
+    {"gelu_tanh_mul", gelu_tanh_mul},
+    {"soft_cap", soft_cap},
     {"add", add},
     {"scale", scale},
     {"rope_half", rope_half},

@@ -12,12 +12,24 @@
 /* A shape of heads and a length: above 256 positions attention has several groups of pages. window 0: all. */
 struct shape {
     int32_t n_head, n_kv_head, head_dim, n_pos, window;
+    float soft_cap; /* 0: none */
+    bool alibi, sinks;
 };
 
+enum { MAX_HEAD = 80 };
+
+static float slopes[MAX_HEAD], sinks[MAX_HEAD]; /* of every shape that has them */
+
 static const struct shape shapes[] = {
-    {4, 2, 64, 600, 0},   {3, 1, 16, 300, 0},   {5, 5, 40, 70, 0},  {70, 1, 8, 280, 0},   {9, 3, 33, 530, 0},
-    {1, 1, 128, 1, 0},    {2, 1, 64, 1100, 0},  {3, 1, 16, 300, 1}, {4, 2, 16, 330, 8},   {70, 1, 8, 280, 64},
-    {2, 1, 64, 600, 100}, {4, 2, 24, 900, 300}, {2, 2, 8, 70, 70},  {2, 1, 16, 530, 513},
+    {4, 2, 64, 600, 0, 0, false, false},   {3, 1, 16, 300, 0, 0, false, false},
+    {5, 5, 40, 70, 0, 0, false, false},    {70, 1, 8, 280, 0, 0, false, false},
+    {9, 3, 33, 530, 0, 0, false, false},   {1, 1, 128, 1, 0, 0, false, false},
+    {2, 1, 64, 1100, 0, 0, false, false},  {3, 1, 16, 300, 1, 0, false, false},
+    {4, 2, 16, 330, 8, 0, false, false},   {70, 1, 8, 280, 64, 0, false, false},
+    {2, 1, 64, 600, 100, 0, false, false}, {4, 2, 24, 900, 300, 0, false, false},
+    {2, 2, 8, 70, 70, 0, false, false},    {2, 1, 16, 530, 513, 0, false, false},
+    {4, 2, 24, 600, 0, 5, false, false},   {4, 4, 16, 530, 0, 0, true, false},
+    {6, 2, 16, 400, 0, 0, false, true},    {4, 2, 16, 530, 8, 2, true, true},
 };
 
 enum { N_SHAPE = sizeof shapes / sizeof *shapes, LAYER = 1, N_LAYER = 2 };
@@ -77,7 +89,10 @@ static struct lk_attn attn_of(const struct shape *s)
                             .n_rot = s->head_dim / 2 * 2,
                             .layout = LK_ROPE_HALF,
                             .scale = 2 / sqrtf((float)s->head_dim),
-                            .window = s->window};
+                            .window = s->window,
+                            .soft_cap = s->soft_cap,
+                            .slopes = s->alibi ? slopes : NULL,
+                            .sinks = s->sinks ? sinks : NULL};
 }
 
 static void open_with_pages(struct rig *rig, const struct shape *s, int32_t n_thread, int32_t n_page,
@@ -147,19 +162,32 @@ static bool row_is_right(const struct sequence *s, int32_t pos, int32_t head)
     size_t dim = (size_t)sh->head_dim, kv_head = (size_t)(head / (sh->n_head / sh->n_kv_head));
     const float *q = s->q + (size_t)pos * q_floats(sh) + (size_t)head * dim;
     double *score = check_allocate((size_t)pos + 1, sizeof *score), top = -INFINITY, worst = 0, sum = 0;
+    double scale = (double)attn_of(sh).scale;
     size_t first = sh->window > 0 && pos >= sh->window ? (size_t)(pos - sh->window + 1) : 0;
     for (size_t t = first; t <= (size_t)pos; t++) {
-        double size = 0, scale = (double)attn_of(sh).scale;
+        double size = 0;
         for (size_t d = 0; d < dim; d++) {
             double term = (double)q[d] * (double)s->k[t * kv_floats(sh) + kv_head * dim + d] * scale;
             score[t] += term;
             size += fabs(term);
         }
         worst = fmax(worst, size * (double)(dim + 3) * 0x1p-24);
+        if (sh->soft_cap > 0) {
+            double cap = (double)sh->soft_cap;
+            worst = fmax(worst, (size * (double)(dim + 3) + 2 * fabs(score[t]) + 5 * cap) * 0x1p-24);
+            score[t] = cap * tanh(score[t] / cap);
+        }
+        if (sh->alibi) {
+            float b = lk_round_bf16(lk_round_bf16(slopes[head]) * lk_round_bf16((float)t));
+            score[t] += scale * (double)b;
+            worst = fmax(worst, (size * (double)(dim + 3) + 2 * fabs(score[t]) + 1) * 0x1p-24);
+        }
         top = fmax(top, score[t]);
     }
     for (size_t t = first; t <= (size_t)pos; t++)
         sum += score[t] = exp(score[t] - top);
+    if (sh->sinks)
+        sum += exp((double)sinks[head] - top);
     bool ok = true;
     double relative = 2 * worst + (64 + 12.0 * (pos / LK_KV_PAGE + 2)) * 0x1p-24;
     for (size_t d = 0; d < dim && ok; d++) {
@@ -209,12 +237,14 @@ static void test_shape(const struct shape *shape, const char *level)
             same = same && check_same(first, s.y, n, "cut differently");
             rig_close(&rig);
         }
-    check_point(right, "%s: %d heads, %d KV heads of %d, %d positions, window %d: the definition",
+    check_point(right, "%s: %d heads, %d KV heads of %d, %d positions, window %d, cap %g%s%s: the definition",
                 level ? level : "best", shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos,
-                shape->window);
-    check_point(same, "%s: %d heads, %d KV heads of %d, %d positions, window %d: the same bits",
+                shape->window, (double)shape->soft_cap, shape->alibi ? ", ALiBi" : "",
+                shape->sinks ? ", sinks" : "");
+    check_point(same, "%s: %d heads, %d KV heads of %d, %d positions, window %d, cap %g%s%s: the same bits",
                 level ? level : "best", shape->n_head, shape->n_kv_head, shape->head_dim, shape->n_pos,
-                shape->window);
+                shape->window, (double)shape->soft_cap, shape->alibi ? ", ALiBi" : "",
+                shape->sinks ? ", sinks" : "");
     free(first);
     sequence_free(&s);
 }
@@ -222,7 +252,7 @@ static void test_shape(const struct shape *shape, const char *level)
 /* Three sequences in one batch, then each alone. */
 static void test_batch(int32_t n_thread)
 {
-    static const struct shape shape = {6, 2, 24, 300, 0};
+    static const struct shape shape = {6, 2, 24, 300, 0, 0, false, false};
     struct check_rng rng = {check_seed()};
     struct sequence s[3], *all[3];
     size_t n = (size_t)shape.n_pos * q_floats(&shape);
@@ -254,7 +284,7 @@ static void test_batch(int32_t n_thread)
 /* Pages that a window has passed are not read: their numbers may be anything. */
 static void test_passed_pages(int32_t n_thread)
 {
-    static const struct shape shape = {4, 2, 16, 600, 100};
+    static const struct shape shape = {4, 2, 16, 600, 100, 0, false, false};
     struct check_rng rng = {check_seed()};
     struct sequence s = sequence_new(&rng, &shape, 0), *one[] = {&s};
     size_t n = (size_t)shape.n_pos * q_floats(&shape);
@@ -280,7 +310,7 @@ static void test_passed_pages(int32_t n_thread)
 /* Pages that another sequence has left full of NaN. */
 static void test_stale(int32_t n_thread)
 {
-    static const struct shape shape = {4, 2, 40, 333, 0};
+    static const struct shape shape = {4, 2, 40, 333, 0, 0, false, false};
     struct check_rng rng = {check_seed()};
     struct sequence s = sequence_new(&rng, &shape, 0), bad = sequence_new(&rng, &shape, 0);
     size_t n = (size_t)shape.n_pos * q_floats(&shape);
@@ -303,7 +333,7 @@ static void test_stale(int32_t n_thread)
 /* rope_kv_append is rope, rope and kv_append. */
 static void test_rope_append(int32_t n_thread, enum lk_rope_layout layout)
 {
-    static const struct shape shape = {6, 3, 22, 40, 0};
+    static const struct shape shape = {6, 3, 22, 40, 0, 0, false, false};
     struct rig rig;
     open_with_pages(&rig, &shape, n_thread, 2, NULL);
     const struct lk_ops *ops = rig.be->ops;
@@ -346,6 +376,11 @@ static void test_rope_append(int32_t n_thread, enum lk_rope_layout layout)
 
 int main(void)
 {
+    struct check_rng rng = {check_seed()};
+    for (int i = 0; i < MAX_HEAD; i++) {
+        slopes[i] = exp2f(-0.3f * (float)(i + 1));
+        sinks[i] = check_uniform(&rng, 3);
+    }
     for (int i = 0; i < N_SHAPE; i++)
         test_shape(&shapes[i], NULL);
     test_shape(&shapes[1], "c");

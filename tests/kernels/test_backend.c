@@ -145,6 +145,39 @@ static bool rows_are_right(struct rig *rig, int32_t n_row, int32_t n)
     return ok;
 }
 
+/* Two norms of every second stretch of n floats, activations without a partner, and a soft cap. */
+static bool other_rows_are_right(struct rig *rig, int32_t n_row, int32_t n)
+{
+    const struct lk_ops *ops = rig->be->ops;
+    size_t all = (size_t)n_row * (size_t)n * 2;
+    float *x = rig_random(rig, all), *y = rig_floats(rig, all), *w = rig_random(rig, (size_t)n),
+          *b = rig_random(rig, (size_t)n), *act = rig_floats(rig, all), *cap = rig_floats(rig, all);
+    double *want = check_allocate(3 * all, sizeof *want);
+    memcpy(cap, x, all * sizeof *x);
+    for (size_t i = 0; i < all; i++) {
+        size_t row = i / (size_t)n, at = i % (size_t)n;
+        double mean = 0, square = 0, v = (double)x[i];
+        for (size_t k = 0; k < (size_t)n; k++)
+            mean += (double)x[row * (size_t)n + k] / n;
+        for (size_t k = 0; k < (size_t)n; k++)
+            square += ((double)x[row * (size_t)n + k] - mean) * ((double)x[row * (size_t)n + k] - mean);
+        want[i] = row % 2 ? 0 : (v - mean) / sqrt(square / n + (double)1e-5f) * (double)w[at] + (double)b[at];
+        want[all + i] = v * 0.5 * erfc(-v * sqrt(0.5));
+        want[2 * all + i] = 0.5 * tanh(v / 0.5);
+    }
+    struct lk_batch batch;
+    struct lk_span span;
+    rig_begin(rig, &batch, &span, NULL, n_row, 0);
+    ops->layernorm(rig->be, y, x, w, b, n_row, n, 2 * n, 1e-5f);
+    ops->act_mul(rig->be, act, x, NULL, all, LK_ACT_GELU);
+    ops->soft_cap(rig->be, cap, all, 0.5f);
+    bool ok = ops->run(rig->be, NULL) == 0 && all_close(y, want, 2e-6, all, "layernorm") &&
+              all_close(act, want + all, 1e-6, all, "act_mul alone") &&
+              all_close(cap, want + 2 * all, 1e-6, all, "soft_cap");
+    free(want);
+    return ok;
+}
+
 static bool rope_is_right(struct rig *rig, enum lk_rope_layout layout, int32_t pos)
 {
     enum { ROWS = 7, HEADS = 3, DIM = 20, ROT = 12, FREQ = ROT / 2 };
@@ -207,6 +240,8 @@ static void test_simple(int32_t n_thread)
     check_point(rows_are_right(&rig, 1, 5000) && rows_are_right(&rig, 530, 40) &&
                     rows_are_right(&rig, 5, 4099),
                 "%d threads: gather, scale, add, rmsnorm, act_mul", n_thread);
+    check_point(other_rows_are_right(&rig, 1, 3000) && other_rows_are_right(&rig, 130, 40),
+                "%d threads: layernorm, act_mul alone, soft_cap", n_thread);
     check_point(rope_is_right(&rig, LK_ROPE_HALF, 0) && rope_is_right(&rig, LK_ROPE_HALF, 100003) &&
                     rope_is_right(&rig, LK_ROPE_INTERLEAVED, 77),
                 "%d threads: rope", n_thread);

@@ -83,7 +83,31 @@ static LK_ACT_MUL_FN(act_mul_zero)
 static LK_ACT_MUL_FN(silu_mul_rough)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = g[i] / (1 + expf(-g[i])) * u[i] * 1.000001f;
+        y[i] = g[i] / (1 + expf(-g[i])) * (u ? u[i] : 1) * 1.000001f;
+}
+
+/* As many write it by mistake for one another. */
+static LK_ACT_MUL_FN(gelu_of_the_other_kind)
+{
+    c.gelu_tanh_mul(y, g, u, n);
+}
+
+static LK_ACT_MUL_FN(gelu_tanh_of_the_other_kind)
+{
+    c.gelu_mul(y, g, u, n);
+}
+
+static LK_LAYERNORM_FN(layernorm_forgets_mean)
+{
+    c.rmsnorm(y, x, w, n, eps);
+    for (size_t i = 0; i < n && b; i++)
+        y[i] += b[i];
+}
+
+static LK_SOFT_CAP_FN(soft_cap_cuts)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = fminf(fmaxf(y[i], -cap), cap);
 }
 
 static LK_ADD_FN(add_zero)
@@ -113,16 +137,28 @@ static LK_ROPE_FN(rope_backwards)
 
 static LK_ATTN_PAGE_FN(attn_page_zero)
 {
-    (void)q, (void)q_stride, (void)first, (void)last, (void)k, (void)v, (void)scale;
+    (void)q, (void)q_stride, (void)first, (void)last, (void)k, (void)v, (void)scale, (void)cap, (void)bias;
     memset(max, 0, n_q * sizeof *max);
     memset(sum, 0, n_q * sizeof *sum);
     memset(out, 0, n_q * head_dim * sizeof *out);
 }
 
+static LK_ATTN_PAGE_FN(attn_page_forgets_cap)
+{
+    (void)cap;
+    c.attn_page(max, sum, out, q, q_stride, n_q, first, last, k, v, head_dim, scale, 0, bias);
+}
+
+static LK_ATTN_PAGE_FN(attn_page_forgets_bias)
+{
+    (void)bias;
+    c.attn_page(max, sum, out, q, q_stride, n_q, first, last, k, v, head_dim, scale, cap, NULL);
+}
+
 /* Masks weights but not values: 0 times NaN. */
 static LK_ATTN_PAGE_FN(attn_page_leaks)
 {
-    c.attn_page(max, sum, out, q, q_stride, n_q, first, last, k, v, head_dim, scale);
+    c.attn_page(max, sum, out, q, q_stride, n_q, first, last, k, v, head_dim, scale, cap, bias);
     for (size_t i = 0; i < n_q; i++)
         for (size_t d = 0; d < head_dim; d++)
             for (int32_t t = 0; t < LK_KV_PAGE; t++)
@@ -135,7 +171,7 @@ static LK_ATTN_PAGE_FN(attn_page_sees_next)
     int32_t more[64];
     for (size_t i = 0; i < n_q; i++)
         more[i] = first[i] < last[i] && last[i] < LK_KV_PAGE ? last[i] + 1 : last[i];
-    c.attn_page(max, sum, out, q, q_stride, n_q, first, more, k, v, head_dim, scale);
+    c.attn_page(max, sum, out, q, q_stride, n_q, first, more, k, v, head_dim, scale, cap, bias);
 }
 
 static LK_ATTN_MERGE_FN(attn_merge_nothing)
@@ -189,12 +225,18 @@ static void check_broken_kernels(void)
     EXPECT_FOUND("rmsnorm", rmsnorm, rmsnorm_forgets_eps);
     EXPECT_FOUND("silu_mul", silu_mul, act_mul_zero);
     EXPECT_FOUND("silu_mul", silu_mul, silu_mul_rough);
+    EXPECT_FOUND("layernorm", layernorm, layernorm_forgets_mean);
+    EXPECT_FOUND("gelu_mul", gelu_mul, gelu_of_the_other_kind);
+    EXPECT_FOUND("gelu_tanh_mul", gelu_tanh_mul, gelu_tanh_of_the_other_kind);
+    EXPECT_FOUND("soft_cap", soft_cap, soft_cap_cuts);
     EXPECT_FOUND("add", add, add_zero);
     EXPECT_FOUND("scale", scale, scale_forgets_rest);
     EXPECT_FOUND("rope_half", rope_half, rope_nothing);
     EXPECT_FOUND("rope_half", rope_half, rope_backwards);
     EXPECT_FOUND("rope_pair", rope_pair, rope_nothing);
     EXPECT_FOUND("attn_page", attn_page, attn_page_zero);
+    EXPECT_FOUND("attn_page", attn_page, attn_page_forgets_cap);
+    EXPECT_FOUND("attn_page", attn_page, attn_page_forgets_bias);
     EXPECT_FOUND("attn_page", attn_page, attn_page_leaks);
     EXPECT_FOUND("attn_page", attn_page, attn_page_sees_next);
     EXPECT_FOUND("attn_merge", attn_merge, attn_merge_nothing);

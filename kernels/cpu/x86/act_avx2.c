@@ -1,5 +1,5 @@
-/* SiLU times a gate's partner, addition and scaling with AVX2, FMA and F16C: act_vec.h in the words of
- * vec_avx2.h. */
+/* Activations times a gate's partner, addition, scaling and soft caps with AVX2, FMA and F16C: act_vec.h in
+ * the words of vec_avx2.h. */
 #include "config.h"
 
 #include "kernels/cpu/x86/vec_avx2.h"

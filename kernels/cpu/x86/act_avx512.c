@@ -1,4 +1,5 @@
-/* SiLU times a gate's partner, addition and scaling with AVX-512: act_vec.h in the words of vec_avx512.h. */
+/* Activations times a gate's partner, addition, scaling and soft caps with AVX-512: act_vec.h in the words of
+ * vec_avx512.h. */
 #include "config.h"
 
 #include "kernels/cpu/x86/vec_avx512.h"

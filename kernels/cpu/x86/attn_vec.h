@@ -24,6 +24,8 @@ struct page {
     float *out;
     const int32_t *first, *last;
     size_t q_stride, head_dim;
+    float cap;                      /* 0: none */
+    const float *bias;              /* [rows][LK_KV_PAGE], NULL: none */
     float weight[ROWS][LK_KV_PAGE]; /* scores, then exp(score - max) */
 };
 
@@ -57,6 +59,19 @@ VEC_INLINE void score_span(struct page *p, size_t row, size_t n_row, size_t key,
 #pragma GCC unroll 8
         for (size_t s = 0; s < SPAN; s++)
             vec_store(p->weight[r] + key + s * LANES, vec_mul(acc[r][s], scale));
+}
+
+/* A row's scores with their cap and bias, where there are any. */
+static void bend(struct page *p, size_t row, size_t r)
+{
+    for (size_t t = 0; t < LK_KV_PAGE && p->cap > 0; t += LANES) {
+        vec score = vec_mul(vec_load(p->weight[r] + t), vec_set1(1 / p->cap));
+        vec_store(p->weight[r] + t, vec_mul(vec_tanh(score), vec_set1(p->cap)));
+    }
+    for (size_t t = 0; t < LK_KV_PAGE && p->bias; t += LANES) {
+        vec bias = vec_load(p->bias + row * LK_KV_PAGE + t);
+        vec_store(p->weight[r] + t, vec_add(vec_load(p->weight[r] + t), bias));
+    }
 }
 
 /* Scores become weights; their maximum and sum. A key outside the range has weight 0. */
@@ -168,8 +183,10 @@ VEC_INLINE void attend_rows(struct page *p, float *max, float *sum, size_t row, 
 {
     for (size_t key = 0; key < LK_KV_PAGE; key += WIDTH)
         score_span(p, row, n_row, key, vec_set1(scale));
-    for (size_t r = 0; r < n_row; r++)
+    for (size_t r = 0; r < n_row; r++) {
+        bend(p, row + r, r);
         soften(p, row + r, r, &max[row + r], &sum[row + r]);
+    }
     outputs(p, row, n_row);
 }
 
@@ -182,7 +199,9 @@ LK_ATTN_PAGE_FN(LK_ISA(lk_attn_page))
                      .first = first,
                      .last = last,
                      .q_stride = q_stride,
-                     .head_dim = head_dim};
+                     .head_dim = head_dim,
+                     .cap = cap,
+                     .bias = bias};
     size_t i = 0;
     for (; i + ROWS <= n_q; i += ROWS)
         attend_rows(&p, max, sum, i, ROWS, scale);
