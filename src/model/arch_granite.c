@@ -44,13 +44,13 @@ struct granite {
 static int granite_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                                void **ret_self, struct why *why)
 {
-    static const struct dense_default fallback = {.n_ctx = 2048, .theta = 10000, .eps = 1e-6};
+    static const struct dense_want want = {.n_ctx = 2048, .theta = 10000, .eps = 1e-6};
     static const char *const refused[] = {"attention_bias", "mlp_bias", NULL};
     double embed = 1, attn = 1, residual = 1, logits = 1;
     struct granite *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : shape_refuse(config, refused, why);
     r = r ? r : shape_read_positive(config, "embedding_multiplier", MAX_MULTIPLIER, embed, &embed, why);
     r = r ? r : shape_read_positive(config, "attention_multiplier", MAX_MULTIPLIER, attn, &attn, why);

@@ -47,11 +47,11 @@ struct llama {
 static int llama_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                              void **ret_self, struct why *why)
 {
-    static const struct dense_default fallback = {.n_ctx = 2048, .theta = 10000, .eps = 1e-6};
+    static const struct dense_want want = {.n_ctx = 2048, .theta = 10000, .eps = 1e-6};
     struct llama *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : json_get_bool(config, "attention_bias", &m->attn_bias, why);
     r = r ? r : json_get_bool(config, "mlp_bias", &m->ffn_bias, why);
     if (r)

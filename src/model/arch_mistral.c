@@ -38,11 +38,11 @@ struct mistral {
 static int mistral_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                                void **ret_self, struct why *why)
 {
-    static const struct dense_default fallback = {.n_ctx = 131072, .theta = 10000, .eps = 1e-6};
+    static const struct dense_want want = {.n_ctx = 131072, .theta = 10000, .eps = 1e-6};
     struct mistral *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : window_read_size(config, 4096, &m->dense.attn.window, why);
     if (r)
         return r;

@@ -39,12 +39,12 @@ struct phi3 {
 static int phi3_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                             void **ret_self, struct why *why)
 {
-    static const struct dense_default fallback = {.n_ctx = 4096, .theta = 10000, .eps = 1e-5};
+    static const struct dense_want want = {.n_ctx = 4096, .theta = 10000, .eps = 1e-5};
     static const char *const refused[] = {"attention_bias", "mlp_bias", "lm_head_bias", NULL};
     struct phi3 *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : shape_refuse(config, refused, why);
     r = r ? r : window_read_size(config, 0, &m->dense.attn.window, why);
     if (r)

@@ -44,12 +44,12 @@ struct qwen3 {
 static int qwen3_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                              void **ret_self, struct why *why)
 {
-    static const struct dense_default fallback = {.n_ctx = 32768, .theta = 10000, .eps = 1e-6};
+    static const struct dense_want want = {.n_ctx = 32768, .theta = 10000, .eps = 1e-6};
     static const char *const refused[] = {"attention_bias", NULL};
     struct qwen3 *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &fallback, arena, &m->dense, why);
+    int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : shape_refuse(config, refused, why);
     if (r)
         return r;

@@ -169,8 +169,8 @@ int bind_finish(const struct bind *bind, struct why *why)
                    first, n - 1);
 }
 
-/* Widens a vector into back end memory. */
-static void place_vector(struct lk_backend *be, float *dst, const struct tensor *t, size_t n)
+/* Widens a vector into back end memory, adding 1 if it is an offset. */
+static void place_vector(struct lk_backend *be, float *dst, const struct tensor *t, size_t n, bool is_offset)
 {
     float chunk[WIDEN_CHUNK];
     for (size_t from = 0; from < n; from += WIDEN_CHUNK) {
@@ -186,6 +186,8 @@ static void place_vector(struct lk_backend *be, float *dst, const struct tensor 
             default:
                 chunk[i] = ((const float *)t->data)[from + i];
             }
+        for (size_t i = 0; i < n_chunk && is_offset; i++)
+            chunk[i] += 1;
         be->ops->upload(be, dst + from, chunk, n_chunk * sizeof *chunk);
     }
 }
@@ -203,7 +205,7 @@ int bind_place(const struct bind *bind, struct lk_backend *be, void *vectors)
         }
         size_t n = (size_t)c->tensor->dim[0];
         float *dst = (float *)((char *)vectors + at);
-        place_vector(be, dst, c->tensor, n);
+        place_vector(be, dst, c->tensor, n, c->kind == BIND_KIND_OFFSET);
         *(const float **)c->field = dst;
         at += (n * sizeof(float) + VECTOR_ALIGN - 1) / VECTOR_ALIGN * VECTOR_ALIGN;
     }

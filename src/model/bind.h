@@ -24,6 +24,7 @@ enum {
 enum bind_kind {
     BIND_KIND_MATRIX, /* field: struct lk_mat [dim[0]][dim[1]] */
     BIND_KIND_VECTOR, /* field: const float *, [dim[0]] */
+    BIND_KIND_OFFSET, /* likewise; stored as w, used as 1 + w */
 };
 
 /* One weight of an architecture. */
@@ -41,6 +42,7 @@ struct bind_row {
     (offsetof(type, field) + 0 * sizeof(char[_Generic(((type *)0)->field, want : 1, default : -1)])), kind
 #define BIND_MATRIX(type, field) BIND_FIELD(type, field, struct lk_mat, BIND_KIND_MATRIX)
 #define BIND_VECTOR(type, field) BIND_FIELD(type, field, const float *, BIND_KIND_VECTOR)
+#define BIND_OFFSET(type, field) BIND_FIELD(type, field, const float *, BIND_KIND_OFFSET)
 
 struct bind {
     const struct checkpoint *checkpoint;

@@ -1,4 +1,4 @@
-/* What decoders with a gated feed-forward network have in common: see dense.h. */
+/* What decoders have in common: see dense.h. */
 #include "config.h"
 
 #include "src/model/dense.h"
@@ -8,22 +8,31 @@
 #include "src/model/rope_config.h"
 #include "src/model/shape.h"
 
-int dense_read_config(const struct json *config, const struct dense_default *fallback, struct arena *arena,
+static const char *const silu[] = {"silu", "swish", NULL};
+const char *const dense_gelu[] = {"gelu", "gelu_python", NULL};
+const char *const dense_gelu_tanh[] = {"gelu_pytorch_tanh", "gelu_new", "gelu_fast", NULL};
+
+int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why)
 {
-    static const char *const acts[] = {"silu", "swish", NULL};
     static const char *const refused[] = {"quantization_config", NULL};
-    struct dense d = {.is_tied = fallback->is_tied};
+    const char *eps_key = want->eps_key ? want->eps_key : "rms_norm_eps";
+    const char *act_key = want->act_key ? want->act_key : "hidden_act";
+    struct dense d = {.is_tied = want->is_tied};
     struct arch_shape *s = &d.shape;
     struct rope_freq rope;
-    double eps = fallback->eps;
-    int r = shape_read(config, fallback->n_ctx, s, why);
-    r = r ? r : shape_check_act(config, acts, why);
+    double eps = want->eps;
+    int r = shape_read(config, want->names, want->n_ctx, s, why);
+    r = r ? r : shape_check_act(config, act_key, want->acts ? want->acts : silu, why);
     r = r ? r : shape_refuse(config, refused, why);
-    r = r ? r : shape_read_positive(config, "rms_norm_eps", 1, eps, &eps, why);
+    r = r ? r : shape_read_positive(config, eps_key, 1, eps, &eps, why);
     r = r ? r : json_get_bool(config, "tie_word_embeddings", &d.is_tied, why);
-    struct rope_want want = {.head_dim = s->head_dim, .n_ctx = s->n_ctx, .theta = fallback->theta, .part = 1};
-    r = r ? r : rope_config_read(config, &want, arena, &rope, why);
+    struct rope_want rope_want = {.head_dim = s->head_dim,
+                                  .n_ctx = s->n_ctx,
+                                  .theta = want->theta,
+                                  .part = want->part > 0 ? want->part : 1,
+                                  .layer_type = want->layer_type};
+    r = r ? r : rope_config_read(config, &rope_want, arena, &rope, why);
     r = r ? r : rope_freq_make(&rope, arena, &d.rope);
     if (r)
         return r;

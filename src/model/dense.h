@@ -1,5 +1,5 @@
-/* What decoders with a gated feed-forward network have in common: sizes, heads, positions, and the rows that
- * a step works in. The order of operations is not here: that is each architecture's own file. */
+/* What decoders have in common: sizes, heads, positions, and the rows that a step works in. The order of
+ * operations is not here: that is each architecture's own file. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,8 @@
 #include "src/model/arch.h"
 #include "src/model/scratch.h"
 
+struct shape_names;
+
 struct dense {
     struct arch_shape shape;
     struct lk_attn attn; /* all layers': each fills in `layer` */
@@ -21,17 +23,26 @@ struct dense {
     bool is_tied; /* the embedding is the output head */
 };
 
-/* Where config.json is silent. */
-struct dense_default {
+/* What an architecture expects of its config.json: values where that is silent, and the names of some keys.
+ */
+struct dense_want {
     int32_t n_ctx;
     double theta, eps;
+    double part; /* of a head that is turned; 0: all of it */
     bool is_tied;
+    const struct shape_names *names; /* NULL: the usual ones */
+    const char *eps_key;             /* NULL: rms_norm_eps */
+    const char *act_key;             /* NULL: hidden_act */
+    const char *const *acts;         /* what its activation may be called; NULL: SiLU's names */
+    const char *layer_type;          /* see struct rope_want */
 };
 
-/* Reads the sizes of src/model/shape.h, positions (src/model/rope_config.h), rms_norm_eps,
- * tie_word_embeddings and hidden_act, which must be SiLU. Quantized weights are refused. EX_DATAERR, -ENOMEM.
- */
-int dense_read_config(const struct json *config, const struct dense_default *fallback, struct arena *arena,
+/* Names of activations, the usual one first: for `acts`. */
+extern const char *const dense_gelu[], *const dense_gelu_tanh[];
+
+/* Reads the sizes of src/model/shape.h, positions (src/model/rope_config.h), the epsilon of norms,
+ * tie_word_embeddings and the activation. Quantized weights are refused. EX_DATAERR, -ENOMEM. */
+int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why);
 
 /* All query heads of a row together; all key heads, or all value heads. */

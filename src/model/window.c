@@ -8,17 +8,9 @@
 
 #include "src/model/shape.h"
 
-static bool has_key(const struct json *object, const char *key)
-{
-    for (const struct json *v = json_first(object); v; v = json_next(v))
-        if (!strcmp(json_key(v), key))
-            return true;
-    return false;
-}
-
 int window_read_size(const struct json *config, int32_t fallback, int32_t *ret_size, struct why *why)
 {
-    int64_t size = has_key(config, "sliding_window") ? 0 : fallback;
+    int64_t size = shape_has_key(config, "sliding_window") ? 0 : fallback;
     int r = json_get_int(config, "sliding_window", false, 0, INT32_MAX, &size, why);
     if (!r)
         *ret_size = (int32_t)size;

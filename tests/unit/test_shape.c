@@ -16,7 +16,7 @@ static int read_shape(const char *fields, struct arch_shape *ret_shape, struct w
     struct json *root = NULL;
     int n = snprintf(text, sizeof text, "{%s}", fields);
     cr_assert_eq(json_parse(&root, text, (size_t)n, why), 0);
-    int r = shape_read(root, 2048, ret_shape, why);
+    int r = shape_read(root, NULL, 2048, ret_shape, why);
     json_free(root);
     return r;
 }
@@ -90,7 +90,7 @@ Test(shape, activation)
         struct json *root = NULL;
         struct why why = {""};
         cr_assert_eq(json_parse(&root, cases[i].text, strlen(cases[i].text), &why), 0);
-        cr_assert_eq(shape_check_act(root, names, &why), cases[i].code, "%s", cases[i].text);
+        cr_assert_eq(shape_check_act(root, "hidden_act", names, &why), cases[i].code, "%s", cases[i].text);
         json_free(root);
     }
 }
