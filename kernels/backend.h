@@ -100,6 +100,23 @@ struct lk_attn {
     const float *sinks;
 };
 
+/* One of the feed-forward networks of a mixture. */
+struct lk_expert {
+    struct lk_mat gate, up; /* [ff_dim][dim] */
+    struct lk_mat down;     /* [dim][ff_dim] */
+};
+
+/* A mixture of feed-forward networks, of which each row uses a few: those with the greatest logits, of equal
+ * ones the first. Their weights are the softmax of the logits over all experts, divided by the sum of the
+ * chosen ones if is_normalized. */
+struct lk_mixture {
+    const struct lk_expert *experts; /* [n_expert], of one shape; host memory */
+    int32_t n_expert, n_chosen;      /* n_chosen of a row, 1 to n_expert */
+    int32_t dim, ff_dim;
+    bool is_normalized;
+    enum lk_act act;
+};
+
 /* Called by `trace` records: x[n_row][n] in host memory, valid during the call. layer -1: of none. */
 typedef void (*lk_trace_fn)(void *ctx, const char *name, int32_t layer, const float *x, int32_t n_row,
                             int32_t n);
@@ -153,6 +170,14 @@ struct lk_ops {
     void (*gate_up_act)(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
                         const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
                         int32_t n_row, enum lk_act act);
+    /* y[n_row][dim] = the chosen experts' down(act(gate x) * (up x)), weighted and added up in the order of
+     * their logits, by logits[n_row][n_expert]. The mixture must stay until run; tmp is lk_mixture_bytes of
+     * scratch, aligned to 64 bytes. Only the chosen experts' weights are read. */
+    void (*mix)(struct lk_backend *be, float *y, const struct lk_mixture *mixture, const float *logits,
+                const float *x, int32_t n_row, void *tmp);
+    /* y[r] += sigmoid(gate[r]) * x[r], rows of n floats. */
+    void (*add_gated)(struct lk_backend *be, float *y, const float *x, const float *gate, int32_t n_row,
+                      int32_t n);
     /* y[i] = act(g[i]) * u[i], n elements in all; u NULL: act(g[i]). y may be g or u. */
     void (*act_mul)(struct lk_backend *be, float *y, const float *g, const float *u, size_t n,
                     enum lk_act act);
@@ -183,6 +208,10 @@ struct lk_ops {
     void (*trace)(struct lk_backend *be, const char *name, int32_t layer, const float *x, int32_t n_row,
                   int32_t n);
 };
+
+/* Scratch of `mix`, the same for every back end: it places what belongs to n_row * n_chosen pairs of a row
+ * and an expert. */
+size_t lk_mixture_bytes(const struct lk_mixture *mixture, int32_t n_row);
 
 /* What every back end begins with; the rest of the struct is its own. */
 struct lk_backend {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/cpu/attend.h"
+#include "kernels/cpu/mix.h"
 #include "kernels/cpu/nodes.h"
 
 void *backend_cpu_map(size_t bytes)
@@ -171,6 +172,8 @@ static const struct lk_ops ops = {
     .matmul = nodes_matmul,
     .qkv = nodes_qkv,
     .gate_up_act = nodes_gate_up_act,
+    .mix = mix_mix,
+    .add_gated = mix_add_gated,
     .act_mul = nodes_act_mul,
     .add = nodes_add,
     .scale = nodes_scale,

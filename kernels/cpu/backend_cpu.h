@@ -104,6 +104,18 @@ union cpu_arg {
         int32_t max_group; /* parts of a query row; 0: not split */
     } attend;
     struct {
+        const struct lk_mixture *mixture;
+        const float *logits, *x;
+        float *y;
+        void *tmp;
+        int32_t n_row, step, n_step; /* products: outputs a chunk, chunks of an expert's rows */
+    } mix;
+    struct {
+        float *y;
+        const float *x, *gate;
+        int32_t n;
+    } add_gated;
+    struct {
         const char *name;
         const float *x;
         int32_t layer, n_row, n;

@@ -39,6 +39,12 @@ static int32_t step_of(size_t chunk_bytes, size_t bytes, int32_t multiple, int32
     return (int32_t)(n < multiple ? multiple : n < all ? n : all > 0 ? all : 1);
 }
 
+int32_t nodes_product_step(const struct lk_mat *w, int32_t n_row)
+{
+    size_t row_bytes = lk_dtype_bytes(w->type, (size_t)w->n_in);
+    return step_of(n_row < MANY_ROWS ? CHUNK_BYTES : PANEL_BYTES, row_bytes, LK_CUT_OUT, w->n_out);
+}
+
 static void embed_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)
 {
     (void)i_thread;
@@ -141,7 +147,7 @@ static struct cpu_product product_of(const struct cpu_backend *cb, float *y, con
                                      const float *bias, int32_t n_row)
 {
     size_t row_bytes = lk_dtype_bytes(w->type, (size_t)w->n_in);
-    int32_t step = step_of(n_row < MANY_ROWS ? CHUNK_BYTES : PANEL_BYTES, row_bytes, LK_CUT_OUT, w->n_out);
+    int32_t step = nodes_product_step(w, n_row);
     return (struct cpu_product){
         .fn = cb->cpu.matmul[w->type],
         .w = w->data,
@@ -195,8 +201,9 @@ static void gate_up_act_chunk(void *ctx, const void *arg, int32_t i_chunk, int32
     }
 }
 
-static lk_act_mul_fn act_mul_fn(const struct cpu_backend *cb, enum lk_act act)
+lk_act_mul_fn nodes_act_fn(const struct lk_backend *be, enum lk_act act)
 {
+    const struct cpu_backend *cb = (const struct cpu_backend *)be;
     switch (act) {
     case LK_ACT_SILU:
         return cb->cpu.silu_mul;
@@ -248,7 +255,7 @@ void nodes_gate_up_act(struct lk_backend *be, float *y, float *tmp, const struct
     struct cpu_product products[] = {product_of(cb, y, gate, gate_bias, n_row),
                                      product_of(cb, tmp, up, up_bias, n_row)};
     assert(gate->n_out == up->n_out && gate->n_in == up->n_in);
-    push_products(cb, gate_up_act_chunk, products, 2, products[0].n_step, act_mul_fn(cb, act), x, n_row);
+    push_products(cb, gate_up_act_chunk, products, 2, products[0].n_step, nodes_act_fn(be, act), x, n_row);
 }
 
 static size_t elements_of(size_t n, int32_t i_chunk)
@@ -274,7 +281,7 @@ void nodes_act_mul(struct lk_backend *be, float *y, const float *g, const float 
     a->act_mul.g = g;
     a->act_mul.u = u;
     a->act_mul.n = n;
-    a->act_mul.act = act_mul_fn(cb, act);
+    a->act_mul.act = nodes_act_fn(be, act);
 }
 
 static void add_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backend.h"
+#include "kernels/lk.h"
 
 void nodes_embed(struct lk_backend *be, float *y, const struct lk_mat *table);
 void nodes_gather(struct lk_backend *be, float *y, const float *x, const int32_t *rows, int32_t n_row,
@@ -26,3 +27,7 @@ void nodes_soft_cap(struct lk_backend *be, float *y, size_t n, float cap);
 void nodes_rope_angles(struct lk_backend *be, float *cos_sin, const struct lk_rope *rope);
 void nodes_rope(struct lk_backend *be, float *x, const float *cos_sin, int32_t n_head, int32_t head_dim,
                 int32_t n_rot, enum lk_rope_layout layout);
+
+/* For mix.h: how many outputs a chunk of a product takes; the kernel of an activation. */
+int32_t nodes_product_step(const struct lk_mat *w, int32_t n_row);
+lk_act_mul_fn nodes_act_fn(const struct lk_backend *be, enum lk_act act);

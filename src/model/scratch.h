@@ -22,3 +22,11 @@ static inline float *scratch_take(struct scratch *s, int32_t n_row, int32_t n)
         ((size_t)n_row * (size_t)n * sizeof(float) + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
     return s->base ? (float *)((char *)s->base + at) : NULL;
 }
+
+/* n bytes, likewise. */
+static inline void *scratch_take_bytes(struct scratch *s, size_t n)
+{
+    size_t at = s->n_byte;
+    s->n_byte += (n + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+    return s->base ? (char *)s->base + at : NULL;
+}
