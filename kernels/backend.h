@@ -165,6 +165,10 @@ struct lk_ops {
     void (*qkv)(struct lk_backend *be, float *q, float *k, float *v, const struct lk_mat *wq,
                 const struct lk_mat *wk, const struct lk_mat *wv, const float *bq, const float *bk,
                 const float *bv, const float *x, int32_t n_row);
+    /* Heads out of one product: x[n_row][n_kv_head][n_share + 2][head_dim] holds, for each KV head, the
+     * n_share = n_head / n_kv_head query heads that read it, its key and its value. */
+    void (*qkv_split)(struct lk_backend *be, const struct lk_attn *attn, float *q, float *k, float *v,
+                      const float *x, int32_t n_row);
     /* y = act(x gate^T + bias) * (x up^T + bias). tmp[n_row][n_out] is scratch. Equal to two matmuls and
      * act_mul. */
     void (*gate_up_act)(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,

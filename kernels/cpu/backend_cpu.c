@@ -171,6 +171,7 @@ static const struct lk_ops ops = {
     .layernorm = nodes_layernorm,
     .matmul = nodes_matmul,
     .qkv = nodes_qkv,
+    .qkv_split = nodes_qkv_split,
     .gate_up_act = nodes_gate_up_act,
     .mix = mix_mix,
     .add_gated = mix_add_gated,

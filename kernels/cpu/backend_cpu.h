@@ -66,6 +66,11 @@ union cpu_arg {
         int32_t n_row, n_row_step;
     } matmul;
     struct {
+        float *q, *k, *v;
+        const float *x;
+        int32_t n_share, head_dim;
+    } split;
+    struct {
         float *y;
         const float *g, *u;
         lk_act_mul_fn act;

@@ -247,6 +247,31 @@ void nodes_qkv(struct lk_backend *be, float *q, float *k, float *v, const struct
                   NULL, x, n_row);
 }
 
+/* A chunk is one KV head of one row. */
+static void qkv_split_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)
+{
+    (void)ctx, (void)i_thread;
+    const union cpu_arg *a = arg;
+    size_t head = (size_t)a->split.head_dim, share = (size_t)a->split.n_share * head, i = (size_t)i_chunk;
+    const float *x = a->split.x + i * (share + 2 * head);
+    memcpy(a->split.q + i * share, x, share * sizeof *x);
+    memcpy(a->split.k + i * head, x + share, head * sizeof *x);
+    memcpy(a->split.v + i * head, x + share + head, head * sizeof *x);
+}
+
+void nodes_qkv_split(struct lk_backend *be, const struct lk_attn *attn, float *q, float *k, float *v,
+                     const float *x, int32_t n_row)
+{
+    union cpu_arg *a =
+        backend_cpu_push(backend_cpu_of(be), qkv_split_chunk, (int64_t)n_row * attn->n_kv_head);
+    a->split.q = q;
+    a->split.k = k;
+    a->split.v = v;
+    a->split.x = x;
+    a->split.n_share = attn->n_head / attn->n_kv_head;
+    a->split.head_dim = attn->head_dim;
+}
+
 void nodes_gate_up_act(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
                        const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
                        int32_t n_row, enum lk_act act)

@@ -16,6 +16,8 @@ void nodes_matmul(struct lk_backend *be, float *y, const struct lk_mat *w, const
 void nodes_qkv(struct lk_backend *be, float *q, float *k, float *v, const struct lk_mat *wq,
                const struct lk_mat *wk, const struct lk_mat *wv, const float *bq, const float *bk,
                const float *bv, const float *x, int32_t n_row);
+void nodes_qkv_split(struct lk_backend *be, const struct lk_attn *attn, float *q, float *k, float *v,
+                     const float *x, int32_t n_row);
 void nodes_gate_up_act(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
                        const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
                        int32_t n_row, enum lk_act act);

@@ -4,6 +4,7 @@
 #include "src/model/dense.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "src/model/rope_config.h"
 #include "src/model/shape.h"
@@ -11,6 +12,19 @@
 static const char *const silu[] = {"silu", "swish", NULL};
 const char *const dense_gelu[] = {"gelu", "gelu_python", NULL};
 const char *const dense_gelu_tanh[] = {"gelu_pytorch_tanh", "gelu_new", "gelu_fast", NULL};
+
+void dense_choose_gelu(const struct json *config, struct dense_want *want, enum lk_act *ret_act)
+{
+    const char *key = want->act_key ? want->act_key : "hidden_act";
+    const char *name = json_string(json_get(config, key), "");
+    want->acts = dense_gelu;
+    *ret_act = LK_ACT_GELU;
+    for (const char *const *tanh = dense_gelu_tanh; *tanh; tanh++)
+        if (!strcmp(*tanh, name)) {
+            want->acts = dense_gelu_tanh;
+            *ret_act = LK_ACT_GELU_TANH;
+        }
+}
 
 int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why)

@@ -45,6 +45,15 @@ extern const char *const dense_gelu[], *const dense_gelu_tanh[];
 int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why);
 
+/* Which GELU a config.json asks for, if any, and want->acts to go with it: one of dense_gelu (the default) or
+ * of dense_gelu_tanh. Another name is dense_read_config's to refuse. */
+void dense_choose_gelu(const struct json *config, struct dense_want *want, enum lk_act *ret_act);
+
+/* A LayerNorm. */
+struct dense_norm {
+    const float *w, *b;
+};
+
 /* All query heads of a row together; all key heads, or all value heads. */
 static inline int32_t dense_q_dim(const struct dense *dense)
 {

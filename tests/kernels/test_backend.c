@@ -178,6 +178,30 @@ static bool other_rows_are_right(struct rig *rig, int32_t n_row, int32_t n)
     return ok;
 }
 
+/* Numbered elements go where the definition says. */
+static bool split_is_right(struct rig *rig)
+{
+    enum { ROWS = 3, KV = 2, SHARE = 3, DIM = 5, GROUP = (SHARE + 2) * DIM };
+    float *x = rig_floats(rig, ROWS * KV * GROUP), *q = rig_floats(rig, ROWS * KV * SHARE * DIM),
+          *k = rig_floats(rig, ROWS * KV * DIM), *v = rig_floats(rig, ROWS * KV * DIM);
+    for (int i = 0; i < ROWS * KV * GROUP; i++)
+        x[i] = (float)i;
+    struct lk_attn attn = {.n_head = KV * SHARE, .n_kv_head = KV, .head_dim = DIM};
+    struct lk_batch batch;
+    struct lk_span span;
+    rig_begin(rig, &batch, &span, NULL, ROWS, 0);
+    rig->be->ops->qkv_split(rig->be, &attn, q, k, v, x, ROWS);
+    bool ok = rig->be->ops->run(rig->be, NULL) == 0;
+    for (int g = 0; g < ROWS * KV; g++)
+        for (int d = 0; d < DIM; d++) {
+            for (int h = 0; h < SHARE; h++)
+                ok = ok && q[(g * SHARE + h) * DIM + d] == (float)(g * GROUP + h * DIM + d);
+            ok = ok && k[g * DIM + d] == (float)(g * GROUP + SHARE * DIM + d) &&
+                 v[g * DIM + d] == (float)(g * GROUP + (SHARE + 1) * DIM + d);
+        }
+    return ok;
+}
+
 static bool rope_is_right(struct rig *rig, enum lk_rope_layout layout, int32_t pos)
 {
     enum { ROWS = 7, HEADS = 3, DIM = 20, ROT = 12, FREQ = ROT / 2 };
@@ -242,6 +266,7 @@ static void test_simple(int32_t n_thread)
                 "%d threads: gather, scale, add, rmsnorm, act_mul", n_thread);
     check_point(other_rows_are_right(&rig, 1, 3000) && other_rows_are_right(&rig, 130, 40),
                 "%d threads: layernorm, act_mul alone, soft_cap", n_thread);
+    check_point(split_is_right(&rig), "%d threads: qkv_split", n_thread);
     check_point(rope_is_right(&rig, LK_ROPE_HALF, 0) && rope_is_right(&rig, LK_ROPE_HALF, 100003) &&
                     rope_is_right(&rig, LK_ROPE_INTERLEAVED, 77),
                 "%d threads: rope", n_thread);

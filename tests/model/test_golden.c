@@ -16,9 +16,9 @@
 enum { MAX_CASE = 64, N_GREEDY = 16, CHUNK = 64 };
 
 /* Names or patterns of the cases that are computed. */
-static const char *const cases[] = {
-    "llama*",  "yi",    "mistral*", "qwen2",  "qwen2-window", "qwen3",      "smollm3",   "phi3*", "olmo2",
-    "granite", "gemma", "gemma2",   "gemma3", "mixtral*",     "qwen2_moe*", "qwen3_moe", NULL};
+static const char *const cases[] = {"llama*", "yi",      "mistral*",  "mixtral*",  "qwen2*",
+                                    "qwen3*", "smollm3", "phi*",      "olmo2",     "granite",
+                                    "gemma*", "falcon*", "stablelm*", "gpt_neox*", NULL};
 
 struct golden {
     struct safetensors *file;

@@ -50,7 +50,7 @@ static const struct published {
     const char *refusal; /* part of the sentence; NULL: it is read */
 } published[] = {
     {"configs/codellama-7b", "llama", 16384, NULL},
-    {"configs/falcon-7b-instruct", NULL, 0, UNKNOWN},
+    {"configs/falcon-7b-instruct", "falcon", 2048, NULL},
     {"configs/gemma-2-27b", "gemma2", 8192, NULL},
     {"configs/gemma-2-2b", "gemma2", 8192, NULL},
     {"configs/gemma-2-9b", "gemma2", 8192, NULL},
@@ -65,9 +65,9 @@ static const struct published {
     {"configs/mistral-7b-instruct-v0.3", "mistral", 32768, NULL},
     {"configs/mistral-7b-v0.3", "mistral", 32768, NULL},
     {"configs/mixtral-8x7b-v0.1", "mixtral", 32768, NULL},
-    {"configs/phi-1", NULL, 0, UNKNOWN},
-    {"configs/phi-1_5-legacy-msft", NULL, 0, UNKNOWN},
-    {"configs/phi-2-legacy-msft", NULL, 0, UNKNOWN},
+    {"configs/phi-1", "phi", 2048, NULL},
+    {"configs/phi-1_5-legacy-msft", "phi", 2048, NULL},
+    {"configs/phi-2-legacy-msft", "phi", 2048, NULL},
     {"configs/phi-3-mini-128k-instruct", "phi3", 131072, NULL},
     {"configs/phi-3-mini-4k-instruct", "phi3", 4096, NULL},
     {"configs/phi-3.5-mini-instruct", "phi3", 131072, NULL},
@@ -84,10 +84,10 @@ static const struct published {
     {"configs/qwen3-8b", "qwen3", 40960, NULL},
     {"configs/smollm2-135m", "llama", 8192, NULL},
     {"configs/smollm2-360m", "llama", 8192, NULL},
-    {"configs/stablelm-2-zephyr-1_6b", NULL, 0, UNKNOWN},
-    {"configs/stablelm-3b-4e1t", NULL, 0, UNKNOWN},
-    {"configs/variants/falcon-40b", NULL, 0, UNKNOWN},
-    {"configs/variants/falcon-40b-refinedweb-legacy", NULL, 0, UNKNOWN},
+    {"configs/stablelm-2-zephyr-1_6b", "stablelm", 4096, NULL},
+    {"configs/stablelm-3b-4e1t", "stablelm", 4096, NULL},
+    {"configs/variants/falcon-40b", "falcon", 2048, NULL},
+    {"configs/variants/falcon-40b-refinedweb-legacy", "falcon", 2048, NULL},
     {"configs/variants/internlm2.5-7b-rope-dynamic", NULL, 0, UNKNOWN},
     {"configs/variants/llama-2-7b-rope-dynamic", "llama", 2048, NULL},
     {"configs/variants/llama-2-7b-rope-linear", "llama", 32768, NULL},
@@ -103,7 +103,7 @@ static const struct published {
     {"configs/variants/yi-34b", "llama", 4096, NULL},
     {"tokenizers/llama-3-8b", "llama", 8192, NULL},
     {"tokenizers/mistral-7b-v0.1", "mistral", 32768, NULL},
-    {"tokenizers/phi-2", NULL, 0, UNKNOWN},
+    {"tokenizers/phi-2", "phi", 2048, NULL},
     {"tokenizers/tinyllama-1.1b-chat-v1.0", "llama", 2048, NULL},
     {"tiny-random/tiny_gemma3", "gemma3", 512, NULL},
     {"tiny-random/tiny_llama3", "llama", 512, NULL},
@@ -135,7 +135,9 @@ static void check_published(const struct published *want, const struct json *con
         cr_assert(r == EX_DATAERR && strstr(why.text, want->refusal), "%s: %s", want->folder, why.text);
     } else {
         cr_assert_eq(r, 0, "%s: %s", want->folder, why.text);
-        cr_assert_eq(shape.n_layer, (int32_t)json_number(json_get(config, "num_hidden_layers"), 0));
+        const struct json *n_layer = json_get(config, "num_hidden_layers");
+        n_layer = n_layer ? n_layer : json_get(config, "n_layer"); /* older Falcon and Phi */
+        cr_assert_eq(shape.n_layer, (int32_t)json_number(n_layer, 0));
         cr_assert_eq(shape.n_ctx, want->n_ctx, "%s: context %d", want->folder, shape.n_ctx);
     }
     arena_deinit(&arena);
