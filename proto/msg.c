@@ -208,6 +208,11 @@ static void pack_text(struct msg_out *out, const char *s, size_t n)
 /* Counts the value that follows in the part that is open, and writes its key. */
 static void begin_value(struct msg_out *out, enum proto_field field)
 {
+    if (out->is_named) {
+        assert(field == PROTO_ELEMENT);
+        out->is_named = false;
+        return;
+    }
     assert(out->depth > 0 && out->open[out->depth - 1].is_map == (field != PROTO_ELEMENT));
     out->open[out->depth - 1].n++;
     if (field != PROTO_ELEMENT)
@@ -244,6 +249,14 @@ int msg_end(struct msg_out *out)
     else
         frame_end(out->buf, out->begin);
     return out->r;
+}
+
+void msg_key(struct msg_out *out, const char *key, size_t n)
+{
+    assert(out->depth > 0 && out->open[out->depth - 1].is_map && !out->is_named);
+    out->open[out->depth - 1].n++;
+    pack_text(out, key, n);
+    out->is_named = true;
 }
 
 void msg_map(struct msg_out *out, enum proto_field field)

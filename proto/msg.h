@@ -82,7 +82,8 @@ enum { MSG_MAX_OPEN = 8 }; /* maps and arrays open at once */
 struct msg_out {
     struct buf *buf;
     size_t begin, max;
-    int r; /* the first failure; later calls do nothing */
+    int r;         /* the first failure; later calls do nothing */
+    bool is_named; /* msg_key has written the key of the next value */
     int depth;
     struct {
         size_t at; /* of the header byte */
@@ -111,5 +112,7 @@ void msg_put_floats(struct msg_out *out, enum proto_field field, const float *v,
 void msg_map(struct msg_out *out, enum proto_field field);   /* until msg_close_part */
 void msg_array(struct msg_out *out, enum proto_field field); /* until msg_close_part */
 void msg_close_part(struct msg_out *out);
+/* The key of the next value where no table names it; the value is then put as PROTO_ELEMENT. */
+void msg_key(struct msg_out *out, const char *key, size_t n);
 /* The fields of an error frame that its row knows (code, error_type, status, retryable), and the message. */
 void msg_put_error(struct msg_out *out, enum proto_error error, const char *message);
