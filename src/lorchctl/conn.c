@@ -138,10 +138,9 @@ int conn_send(struct conn *conn, const struct buf *frames)
     return 0;
 }
 
-/* Waits for bytes and reads some: 0, CONN_INTERRUPTED or a status. */
-static int read_some(struct conn *conn)
+int conn_wait(int fd)
 {
-    struct pollfd poll_fd = {.fd = conn->fd, .events = POLLIN};
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     sigset_t open_set;
     sigprocmask(SIG_SETMASK, NULL, &open_set);
     sigdelset(&open_set, SIGINT);
@@ -150,8 +149,15 @@ static int read_some(struct conn *conn)
         interrupts = 0;
         return CONN_INTERRUPTED;
     }
-    if (n_ready < 0)
-        return errno == EINTR ? 0 : EX_OSERR;
+    return n_ready >= 0 ? 0 : errno == EINTR ? CONN_SIGNALLED : EX_OSERR;
+}
+
+/* Waits for bytes and reads some: 0, CONN_INTERRUPTED or a status. */
+static int read_some(struct conn *conn)
+{
+    int r = conn_wait(conn->fd);
+    if (r)
+        return r == CONN_SIGNALLED ? 0 : r;
     if (buf_reserve(&conn->in, READ_SIZE)) {
         fprintf(stderr, "lorchctl: the server sent more than a frame may hold, or memory ran out\n");
         return EX_PROTOCOL;

@@ -16,7 +16,10 @@ struct conn {
     struct msg msg; /* that frame */
 };
 
-enum { CONN_INTERRUPTED = -1 };
+enum {
+    CONN_INTERRUPTED = -1,
+    CONN_SIGNALLED = -2, /* another signal than Ctrl-C, of conn_wait alone */
+};
 
 /* Connects to path; NULL: $LORCH_SOCKET, else the sockets of the user's and of the system's service, the
  * first that is there. EX_NOHOST: nothing listens. EX_NOPERM. */
@@ -31,6 +34,8 @@ int conn_send(struct conn *conn, const struct buf *frames);
  * CONN_INTERRUPTED once after each Ctrl-C, if conn_catch_interrupts was called. */
 int conn_receive(struct conn *conn);
 void conn_catch_interrupts(void);
+/* Waits until a descriptor has something to read: 0, CONN_INTERRUPTED, CONN_SIGNALLED, EX_OSERR. */
+int conn_wait(int fd);
 
 /* Sends a request without fields and receives its reply; an error frame is printed and becomes its status. */
 int conn_ask(struct conn *conn, enum proto_message verb);

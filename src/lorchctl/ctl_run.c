@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -11,10 +10,9 @@
 #include "src/lorchctl/conn.h"
 #include "src/lorchctl/ctl.h"
 #include "src/lorchctl/input.h"
+#include "src/lorchctl/job.h"
 #include "src/lorchctl/options.h"
 #include "src/lorchctl/out.h"
-
-enum { JOB_ID = 1, EXIT_INTERRUPTED = 130 };
 
 struct run {
     struct conn conn;
@@ -29,18 +27,6 @@ struct run {
 static bool is_text(const struct run *run)
 {
     return !options_has(run->options, CTL_OPTION_JSON_RUN) && !options_has(run->options, CTL_OPTION_JSONL);
-}
-
-static int send_cancel(struct run *run)
-{
-    struct buf frame;
-    struct msg_out out;
-    buf_init(&frame, PROTO_MIN_FRAME);
-    msg_begin(&out, &frame, PROTO_CANCEL, PROTO_MIN_FRAME);
-    msg_put_int(&out, PROTO_CANCEL_ID, JOB_ID);
-    int r = msg_end(&out) ? EX_OSERR : conn_send(&run->conn, &frame);
-    buf_deinit(&frame);
-    return r;
 }
 
 static int send_job(struct run *run)
@@ -87,18 +73,6 @@ static int send_job(struct run *run)
     return r;
 }
 
-static void show_progress(struct run *run, const struct msg_value *frame)
-{
-    int64_t done = msg_int(msg_get(frame, "processed"), 0), total = msg_int(msg_get(frame, "total"), 0);
-    int64_t position = msg_int(msg_get(frame, "position"), 0);
-    if (msg_is(msg_get(frame, "phase"), "loading"))
-        out_progress(&run->progress, "loading the model: %" PRId64 " %%", total ? 100 * done / total : 0);
-    else if (msg_is(msg_get(frame, "phase"), "queued"))
-        out_progress(&run->progress, "waiting: %" PRId64 " before this one", position);
-    else if (done < total)
-        out_progress(&run->progress, "reading the prompt: %" PRId64 " of %" PRId64 " tokens", done, total);
-}
-
 static void show_token(struct run *run, const struct msg_value *frame)
 {
     size_t n;
@@ -118,26 +92,12 @@ static void show_token(struct run *run, const struct msg_value *frame)
     fflush(stdout);
 }
 
-static void show_stats(const struct msg_value *frame)
-{
-    const struct msg_value *t = msg_get(frame, "timings"), *u = msg_get(frame, "usage");
-    double prompt_ms = msg_float(msg_get(t, "prompt_ms"), 0),
-           answer_ms = msg_float(msg_get(t, "predicted_ms"), 0);
-    int64_t prompt = msg_int(msg_get(t, "prompt_n"), 0), answer = msg_int(msg_get(u, "completion_tokens"), 0);
-    fprintf(stderr,
-            "prompt %" PRId64 " tokens, %.1f ms (%.0f tok/s); answer %" PRId64
-            " tokens, %.1f ms (%.1f tok/s); seed %" PRIu64 "\n",
-            prompt, prompt_ms, prompt_ms > 0 ? (double)prompt * 1e3 / prompt_ms : 0, answer, answer_ms,
-            answer_ms > 0 && answer > 1 ? (double)(answer - 1) * 1e3 / answer_ms : 0,
-            msg_uint(msg_get(frame, "seed"), 0));
-}
-
 /* Handles one frame; true when it was the last of the job. */
 static bool take_frame(struct run *run)
 {
     const struct msg_value *frame = run->conn.msg.root, *type = msg_get(frame, "type");
     if (msg_is(type, "progress") && !options_has(run->options, CTL_OPTION_JSONL)) {
-        show_progress(run, frame);
+        job_show_progress(&run->progress, frame);
         return false;
     }
     if (options_has(run->options, CTL_OPTION_JSONL)) {
@@ -158,10 +118,13 @@ static bool take_frame(struct run *run)
         out_json_result(stdout, frame);
     if (is_text(run) && run->last && run->last != '\n' && (isatty(STDOUT_FILENO) || run->has_ids))
         putchar('\n');
-    if (options_has(run->options, CTL_OPTION_STATS))
-        show_stats(frame);
+    if (options_has(run->options, CTL_OPTION_STATS)) {
+        struct job_stats stats;
+        job_read_stats(&stats, frame);
+        job_print_stats(stderr, &stats);
+    }
     if (run->cancelled && msg_is(msg_get(frame, "finish_reason"), "cancelled"))
-        run->status = EXIT_INTERRUPTED;
+        run->status = JOB_EXIT_INTERRUPTED;
     return true;
 }
 
@@ -179,9 +142,9 @@ int ctl_run(struct options *options)
         if (r == CONN_INTERRUPTED && !run.cancelled) {
             /* The job's own end is the answer to a cancel; a second Ctrl-C does not wait for it. */
             run.cancelled = true;
-            r = send_cancel(&run);
+            r = job_cancel(&run.conn);
         } else if (r == CONN_INTERRUPTED) {
-            r = EXIT_INTERRUPTED;
+            r = JOB_EXIT_INTERRUPTED;
         } else if (!r && take_frame(&run)) {
             r = run.status;
             break;

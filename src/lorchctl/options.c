@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "src/lorchctl/tree.h"
+
 enum {
     MAX_LIST = 65536, /* numbers in a list */
 };
@@ -29,6 +31,19 @@ static bool is_hidden(enum proto_field field)
     case PROTO_DETOKENIZE_TOKENS:
     case PROTO_COUNT_ID:
     case PROTO_COUNT_CONTENT:
+        return true;
+    case PROTO_CHAT_ID:
+    case PROTO_CHAT_MESSAGES:
+    case PROTO_CHAT_TOOLS:
+    case PROTO_CHAT_TOOL_CHOICE:
+    case PROTO_CHAT_ADD_GENERATION_PROMPT:
+    case PROTO_CHAT_CONTINUE_FINAL_MESSAGE:
+    case PROTO_CHAT_LOGPROBS:
+    case PROTO_CHAT_TOP_LOGPROBS:
+    case PROTO_CHAT_PROMPT_LOGPROBS:
+    case PROTO_CHAT_RETURN_TOKENS:
+    case PROTO_CHAT_RETURN_PROGRESS:
+    case PROTO_CHAT_STREAM:
         return true;
     default:
         if (field >= PROTO_COUNT_MESSAGES && field <= PROTO_COUNT_REASONING_EFFORT)
@@ -54,6 +69,8 @@ static const char *argument_name(const struct proto_field_row *row)
         return "ID,...";
     case PROTO_TYPE_BIAS:
         return "ID=X,...";
+    case PROTO_TYPE_TREE:
+        return "JSON";
     default:
         return "TEXT";
     }
@@ -71,9 +88,11 @@ static struct options_row field_row(enum proto_field field)
         *c = *c == '_' ? '-' : *c;
     switch (field) {
     case PROTO_GENERATE_MAX_TOKENS:
+    case PROTO_CHAT_MAX_TOKENS:
         row.letter = 'n';
         break;
     case PROTO_GENERATE_TEMPERATURE:
+    case PROTO_CHAT_TEMPERATURE:
         row.letter = 't';
         break;
     default:
@@ -263,20 +282,20 @@ static bool write_ints(struct msg_out *out, enum proto_field field, const char *
 }
 
 /* All pairs of all --logit-bias options, as one array. */
-static bool write_bias(const struct options *options, struct msg_out *out)
+static bool write_bias(const struct options *options, enum proto_field field, struct msg_out *out)
 {
-    msg_array(out, PROTO_GENERATE_LOGIT_BIAS);
+    msg_array(out, field);
     for (size_t i = 0; i < options->n_field; i++) {
-        if (options->fields[i].field != PROTO_GENERATE_LOGIT_BIAS)
+        if (options->fields[i].field != field)
             continue;
         for (const char *p = options->fields[i].value;; p++) {
             char *end;
             long id = strtol(p, &end, 10);
             if (end == p || *end != '=' || id < 0 || id > INT32_MAX)
-                return bad_value(PROTO_GENERATE_LOGIT_BIAS, "pairs ID=X", options->fields[i].value);
+                return bad_value(field, "pairs ID=X", options->fields[i].value);
             double bias = strtod(p = end + 1, &end);
             if (end == p || (*end && *end != ','))
-                return bad_value(PROTO_GENERATE_LOGIT_BIAS, "pairs ID=X", options->fields[i].value);
+                return bad_value(field, "pairs ID=X", options->fields[i].value);
             msg_array(out, PROTO_ELEMENT);
             msg_put_int(out, PROTO_ELEMENT, id);
             msg_put_double(out, PROTO_ELEMENT, bias);
@@ -289,11 +308,11 @@ static bool write_bias(const struct options *options, struct msg_out *out)
     return true;
 }
 
-static void write_stop(const struct options *options, struct msg_out *out)
+static void write_stop(const struct options *options, enum proto_field field, struct msg_out *out)
 {
-    msg_array(out, PROTO_GENERATE_STOP);
+    msg_array(out, field);
     for (size_t i = 0; i < options->n_field; i++)
-        if (options->fields[i].field == PROTO_GENERATE_STOP)
+        if (options->fields[i].field == field)
             msg_put_str(out, PROTO_ELEMENT, options->fields[i].value);
     msg_close_part(out);
 }
@@ -332,31 +351,45 @@ static bool write_field(struct msg_out *out, enum proto_field field, const char 
     }
     case PROTO_TYPE_INTS:
         return write_ints(out, field, value);
+    case PROTO_TYPE_TREE:
+        return tree_write(out, field, value) || bad_value(field, "a JSON object, not too deep", value);
     default:
         msg_put_str(out, field, value);
         return true;
     }
 }
 
+/* Whether the option at index i is the only one of its field, or the first or last of several. */
+static bool is_first(const struct options *options, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (options->fields[j].field == options->fields[i].field)
+            return false;
+    return true;
+}
+
+static bool is_last(const struct options *options, size_t i)
+{
+    for (size_t j = i + 1; j < options->n_field; j++)
+        if (options->fields[j].field == options->fields[i].field)
+            return false;
+    return true;
+}
+
 bool options_write_fields(const struct options *options, struct msg_out *out)
 {
-    bool wrote_stop = false, wrote_bias = false;
     for (size_t i = 0; i < options->n_field; i++) {
         enum proto_field field = options->fields[i].field;
-        bool last = true;
-        for (size_t later = i + 1; later < options->n_field; later++)
-            last = last && options->fields[later].field != field;
-        if (field == PROTO_GENERATE_STOP) {
-            if (!wrote_stop)
-                write_stop(options, out);
-            wrote_stop = true;
-        } else if (field == PROTO_GENERATE_LOGIT_BIAS) {
-            if (!wrote_bias && !write_bias(options, out))
-                return false;
-            wrote_bias = true;
-        } else if (last && !write_field(out, field, options->fields[i].value)) {
+        enum proto_type type = proto_field(field)->type;
+        bool ok = true;
+        if (type == PROTO_TYPE_STOP && is_first(options, i))
+            write_stop(options, field, out);
+        else if (type == PROTO_TYPE_BIAS && is_first(options, i))
+            ok = write_bias(options, field, out);
+        else if (type != PROTO_TYPE_STOP && type != PROTO_TYPE_BIAS && is_last(options, i))
+            ok = write_field(out, field, options->fields[i].value);
+        if (!ok)
             return false;
-        }
     }
     return true;
 }

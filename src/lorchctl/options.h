@@ -35,6 +35,7 @@ struct options {
     struct {
         enum proto_field field;
         const char *value;
+        char *owned; /* the value, where chat_set.c has made it */
     } fields[OPTIONS_MAX_FIELD];
     size_t n_field;
     char **arguments; /* what is no option */

@@ -1,0 +1,193 @@
+/* One question of a conversation and its answer: see chat_answer.h. */
+#include "config.h"
+#include "src/lorchctl/chat_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "proto/frame.h"
+
+static const char dim[] = "\033[2m", plain[] = "\033[0m";
+
+struct answer {
+    struct chat *chat;
+    struct conn conn;
+    struct out_progress progress;
+    struct buf content, reasoning;
+    bool is_terminal, is_dim; /* standard output; thoughts are being shown */
+    bool cancelled, any;      /* any: something was shown */
+    char last;                /* byte shown last */
+    int status;
+};
+
+static int send_question(struct answer *a)
+{
+    struct buf frame;
+    struct msg_out out;
+    int r = EX_USAGE;
+    buf_init(&frame, (size_t)FRAME_MAX_IN + FRAME_HEADER);
+    msg_begin(&out, &frame, PROTO_CHAT, FRAME_MAX_IN);
+    msg_put_int(&out, PROTO_CHAT_ID, JOB_ID);
+    chat_talk_write(&a->chat->talk, &out);
+    if (isatty(STDERR_FILENO))
+        msg_put_bool(&out, PROTO_CHAT_RETURN_PROGRESS, true);
+    if (options_write_fields(a->chat->options, &out)) {
+        r = msg_end(&out) ? EX_DATAERR : conn_send(&a->conn, &frame);
+        if (r == EX_DATAERR)
+            fprintf(stderr, "lorchctl: the conversation is longer than the %d bytes that a frame may have\n",
+                    FRAME_MAX_IN);
+    }
+    buf_deinit(&frame);
+    return r;
+}
+
+/* A control character, which could do anything to a terminal, in UTF-8: its length, or 0. */
+static size_t control(const char *text, size_t n)
+{
+    unsigned char c = (unsigned char)text[0];
+    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+        return 1;
+    return c == 0xc2 && n > 1 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+}
+
+static void show(struct answer *a, const char *text, size_t n)
+{
+    if (!a->is_terminal) {
+        fwrite(text, 1, n, stdout);
+    } else {
+        for (size_t i = 0; i < n;) {
+            size_t skip = control(text + i, n - i);
+            putchar(skip ? '?' : text[i]);
+            i += skip ? skip : 1;
+        }
+    }
+    a->last = n ? text[n - 1] : a->last;
+    a->any = a->any || n;
+}
+
+static void end_thoughts(struct answer *a)
+{
+    if (a->is_dim)
+        printf("%s%s\n", plain, a->last == '\n' ? "" : "\n");
+    a->is_dim = false;
+}
+
+static void show_thoughts(struct answer *a, const char *text, size_t n)
+{
+    if (!a->is_terminal || n == 0)
+        return;
+    if (!a->is_dim)
+        fputs(dim, stdout);
+    a->is_dim = true;
+    show(a, text, n);
+}
+
+static void keep(struct answer *a, struct buf *to, const char *text, size_t n)
+{
+    if (buf_push(to, text, n) != 0) {
+        fprintf(stderr, "lorchctl: the answer is longer than a request may be, or memory ran out\n");
+        a->status = EX_OSERR;
+    }
+}
+
+static void take_token(struct answer *a, const struct msg_value *frame)
+{
+    size_t n_content, n_reasoning;
+    const char *content = msg_bytes(msg_get(frame, "content"), &n_content);
+    const char *reasoning = msg_bytes(msg_get(frame, "reasoning_content"), &n_reasoning);
+    out_progress_clear(&a->progress);
+    keep(a, &a->reasoning, reasoning, n_reasoning);
+    keep(a, &a->content, content, n_content);
+    show_thoughts(a, reasoning, n_reasoning);
+    if (n_content > 0) {
+        end_thoughts(a);
+        show(a, content, n_content);
+    }
+    fflush(stdout);
+}
+
+/* Handles one frame; true when it was the last of the job. */
+static bool take_frame(struct answer *a)
+{
+    const struct msg_value *frame = a->conn.msg.root, *type = msg_get(frame, "type");
+    if (msg_is(type, "progress")) {
+        job_show_progress(&a->progress, frame);
+    } else if (msg_is(type, "token")) {
+        if (!a->cancelled) /* what was on its way is not wanted any more */
+            take_token(a, frame);
+    } else if (msg_is(type, "error")) {
+        out_progress_clear(&a->progress);
+        a->status = conn_error(frame);
+        return true;
+    } else if (msg_is(type, "done")) {
+        a->chat->has_stats = true;
+        job_read_stats(&a->chat->stats, frame);
+        if (a->cancelled && msg_is(msg_get(frame, "finish_reason"), "cancelled"))
+            a->status = CHAT_INTERRUPTED;
+        return true;
+    }
+    return false;
+}
+
+static int receive(struct answer *a)
+{
+    for (;;) {
+        int r = conn_receive(&a->conn);
+        if (r == CONN_INTERRUPTED && a->cancelled)
+            return CHAT_LEAVE;
+        if (r == CONN_INTERRUPTED) {
+            /* The job's own end is the answer to a cancel. */
+            a->cancelled = true;
+            r = job_cancel(&a->conn);
+        } else if (r == 0 && take_frame(a)) {
+            return a->status;
+        }
+        if (r != 0)
+            return r;
+    }
+}
+
+/* Puts what came into the conversation: all of an answer, or the part before Ctrl-C. */
+static int add(struct answer *a)
+{
+    if (a->content.n == 0 && a->reasoning.n == 0 && a->cancelled)
+        return 0;
+    struct chat_message *m =
+        chat_talk_add(&a->chat->talk, CHAT_ASSISTANT, (const char *)a->content.data, a->content.n);
+    if (!m)
+        return EX_OSERR;
+    buf_deinit(&m->reasoning);
+    m->reasoning = a->reasoning; /* consumed */
+    a->reasoning = (struct buf)BUF_NULL;
+    return 0;
+}
+
+int chat_answer(struct chat *chat)
+{
+    struct answer a = {.chat = chat, .is_terminal = isatty(STDOUT_FILENO)};
+    int r = conn_open(&a.conn, chat->options->values[CTL_OPTION_SOCKET]);
+    if (r != 0)
+        return r;
+    buf_init(&a.content, FRAME_MAX_IN);
+    buf_init(&a.reasoning, FRAME_MAX_IN);
+    r = send_question(&a);
+    if (r == 0)
+        r = receive(&a);
+    out_progress_clear(&a.progress);
+    if (a.is_dim)
+        fputs(plain, stdout);
+    if (a.any && (a.last != '\n' || a.cancelled))
+        putchar('\n'); /* the terminal has shown ^C */
+    fflush(stdout);
+    if (r == 0 || r == CHAT_INTERRUPTED) {
+        int added = add(&a);
+        r = added ? added : r;
+    }
+    buf_deinit(&a.content);
+    buf_deinit(&a.reasoning);
+    conn_close(&a.conn);
+    return r;
+}
