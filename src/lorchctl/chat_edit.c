@@ -204,6 +204,7 @@ int chat_edit_read(struct chat_edit *edit, const char *prompt, struct buf *ret_l
     int n = 0;
     edit->prompt = prompt;
     edit->ended = 0;
+    el_set(edit->el, EL_PREP_TERM, 1); /* before the prompt is there: else what is typed at once shows twice */
     const char *line = el_gets(edit->el, &n);
     if (!line || n <= 0) {
         putchar('\n'); /* libedit leaves the cursor behind the line */

@@ -1,0 +1,188 @@
+#!/usr/bin/python3 -B
+"""lorchctl chat at a terminal: editing, completion, history, Ctrl-C, and what is shown how."""
+
+import os
+import stat
+import tempfile
+
+import daemon as fixture
+from daemon import Daemon
+import models
+from tap import check, contains, done, equal, point
+from terminal import CTRL_A, CTRL_C, CTRL_D, TAB, UP, Terminal, plain
+
+N_CTX = 60000
+FOX = "Tell me a story about a fox."
+
+with tempfile.TemporaryDirectory() as directory:
+    history = os.path.join(directory, "folder", "history")
+    model = models.stretched(directory, models.DEMO, N_CTX)
+
+    with Daemon(model, "--context", N_CTX) as daemon, daemon.connect() as client:
+
+        def chat(*options):
+            return Terminal([fixture.LORCHCTL, "-H", daemon.path, "chat", *options], LORCH_HISTFILE=history)
+
+        @point("it greets, answers, and leaves with Ctrl-D")
+        def _():
+            want = client.chat([{"role": "user", "content": FOX}], temperature=0)["content"]
+            with chat("-t", 0) as terminal:
+                contains(terminal.wait("> "), "stretched. /help lists commands")
+                terminal.type(FOX + "\n")
+                contains(plain(terminal.wait("\n> ")), "\n%s\n" % want)
+                terminal.type(CTRL_D)
+                equal(terminal.wait_exit(), 0)
+
+        @point("lines can be edited, characters of several bytes too")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type("ystem hé☃\x7f\x7fello" + CTRL_A + "/s\n")
+                terminal.wait("\n")
+                terminal.type("/system\n")
+                contains(plain(terminal.wait("hello\r\n")), "/system")
+
+        @point("the tabulator completes commands and settings")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type("/sy" + TAB)
+                contains(plain(terminal.wait("stem ")), "/sy")
+                terminal.type("ok\n")
+                terminal.wait("> ")
+                terminal.type("/s" + TAB)
+                for name in ("/save", "/set", "/stats", "/system"):
+                    terminal.wait(name)
+                terminal.type("et max" + TAB)
+                terminal.wait("_tokens ")
+                terminal.type("7\n")
+                terminal.wait("> ")
+                terminal.type("/set\n")
+                terminal.wait("max_tokens = 7\r\n")
+                terminal.type("/set no" + TAB + "thing 1\n")
+                terminal.wait("no setting 'nothing'")
+
+        @point("lines that were entered come back, in this conversation and the next")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type("/set seed 41\n")
+                terminal.wait("> ")
+                terminal.type(UP + "\x7f2\n")
+                terminal.wait("> ")
+                terminal.type("/set\n")
+                terminal.wait("seed = 42\r\n")
+                terminal.type("/quit\n")
+                equal(terminal.wait_exit(), 0)
+            equal(stat.S_IMODE(os.stat(history).st_mode), 0o600)
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type(3 * UP + "\n")  # before /quit and /set
+                terminal.wait("> ")
+                terminal.type("/set\n")
+                terminal.wait("seed = 42\r\n")
+
+        @point("--no-history neither reads nor writes the file")
+        def _():
+            with open(history, encoding="utf-8") as file:
+                before = file.read()
+            with chat("--no-history") as terminal:
+                terminal.wait("> ")
+                terminal.type(UP + "/set seed 5\n")
+                terminal.wait("> ")
+                terminal.type("/set\n")
+                terminal.wait("seed = 5\r\n")
+                terminal.type(CTRL_D)
+                equal(terminal.wait_exit(), 0)
+            with open(history, encoding="utf-8") as file:
+                equal(file.read(), before)
+
+        @point("a text of several lines; Ctrl-C takes it back")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type('/system """\none\n')
+                terminal.wait("... ")
+                terminal.wait("... ")
+                terminal.type('two"""\n')
+                terminal.wait("> ")
+                terminal.type("/system\n")
+                terminal.wait("\none\r\ntwo\r\n")
+                terminal.wait("> ")
+                terminal.type('"""lost')
+                terminal.wait("lost")
+                terminal.type("\n")
+                terminal.wait("... ")
+                terminal.type(CTRL_C)
+                terminal.wait("> ")
+                terminal.type("/retry\n")
+                terminal.wait("nothing was asked yet")
+
+        @point("Ctrl-C takes back what was typed; on an empty line twice, it leaves")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type("half a quest")
+                terminal.wait("quest")
+                terminal.type(CTRL_C)
+                check("once more" not in terminal.wait("> "), "it counts as a wish to leave")
+                terminal.type(CTRL_C)
+                terminal.wait("once more leaves")
+                terminal.wait("> ")
+                terminal.type(CTRL_C)
+                equal(terminal.wait_exit(), 130)
+
+        @point("Ctrl-C stops an answer, whose part is kept; pressed again, it leaves")
+        def _():
+            path = os.path.join(directory, "talk.json")
+            cancelled = client.status()["jobs_cancelled"]
+            with chat("--ignore-eos", "-n", N_CTX) as terminal:
+                terminal.wait("> ")
+                terminal.type(FOX + "\n")
+                terminal.wait(".")
+                terminal.wait(". ")
+                terminal.type(CTRL_C)
+                terminal.wait("once more leaves")
+                terminal.wait("> ")
+                daemon.wait_status(client, jobs_running=0, jobs_cancelled=cancelled + 1)
+                terminal.type("/save %s\n" % path)
+                terminal.wait("2 messages")
+                answer = models.read_json(path)["messages"][1]
+                equal(answer["role"], "assistant")
+                check(answer["content"], "nothing was kept")
+                terminal.type("Hi\n")
+                terminal.wait(". ")
+                terminal.type(CTRL_C)
+                terminal.wait("> ")
+                terminal.type(CTRL_C)
+                equal(terminal.wait_exit(), 130)
+
+        @point("a terminal that changes its size or was given away in between goes on")
+        def _():
+            with chat() as terminal:
+                terminal.wait("> ")
+                terminal.type("/sys")
+                terminal.wait("/sys")
+                terminal.resize(10, 40)
+                terminal.process.send_signal(fixture.signal.SIGCONT)
+                terminal.wait("/sys")
+                terminal.type("tem\n")
+                terminal.wait("there is no system prompt")
+
+    with tempfile.TemporaryDirectory() as scripted:
+        pieces = ["<think>", "Hm.", "</think>", "Yes", "\x1b[2J", "\x07."]
+        model = models.scripted(scripted, pieces, "{{ bos_token }}{# <think> #}{% for m in messages %}{% endfor %}")
+        with Daemon(model.path) as daemon:
+
+            @point("thoughts are dimmed, and what could steer the terminal is not passed on")
+            def _():
+                words = [fixture.LORCHCTL, "-H", daemon.path, "chat", "--no-history", "-t", 0, "--stop-token-ids", model.end]
+                with Terminal(words) as terminal:
+                    terminal.wait("> ")
+                    terminal.type("Well?\n")
+                    shown = terminal.wait("\n> ")
+                    contains(shown, "\x1b[2mHm.")
+                    contains(shown, "\x1b[0m\r\n")
+                    contains(shown, "Yes?[2J?.\r\n")
+
+done()
