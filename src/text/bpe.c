@@ -340,7 +340,10 @@ int bpe_encode(const struct bpe *b, struct bpe_run *run, const uint8_t *word, si
             return r ? r : token_list_push(out, id);
     }
     run->symbols.n = 0;
-    int r = b->byte_level ? gather_bytes(&g, word, n) : gather_characters(&g, word, n);
+    int r = token_list_reserve(&run->symbols, n); /* at once: a word of megabytes is not moved as it grows */
+    if (r)
+        return r;
+    r = b->byte_level ? gather_bytes(&g, word, n) : gather_characters(&g, word, n);
     if (r == 0 && g.unknown)
         r = push_symbol(&g, b->unk, NO_CHARACTER);
     return r ? r : flush(&g);

@@ -42,7 +42,9 @@ struct bpe_long {
     uint64_t *levels[LEVELS]; /* [0]: a bit for each queue that holds something; [i + 1]: one for each word of
                                  [i] */
     uint64_t *unsorted;       /* a bit for each queue that is out of order */
-    uint32_t *order;          /* [2 * order_capacity] scratch of sorting */
+    int32_t left, right;      /* of the pair that was looked up last: runs of one letter ask for it again */
+    const struct bpe_pair *pair;
+    uint32_t *order; /* [2 * order_capacity] scratch of sorting */
     size_t order_capacity;
 };
 
@@ -76,6 +78,7 @@ static struct bpe_long *new_run(size_t n_rank)
     run->unsorted = mem_array(n_rank / 64 + 1, sizeof *run->unsorted);
     if (!ok || !run->unsorted)
         return bpe_long_free(run);
+    run->left = run->right = VOCAB_NONE; /* no symbols: their pair is none, as it is */
     for (size_t i = 0; i < n_rank; i++)
         run->queues[i] = (struct queue){NONE, NONE};
     return run;
@@ -195,11 +198,21 @@ static int sort_queue(struct bpe_long *run, struct queue *q)
 
 /* ---- merging ---- */
 
+static const struct bpe_pair *find(const struct bpe *b, struct bpe_long *run, int32_t left, int32_t right)
+{
+    if (left != run->left || right != run->right) {
+        run->left = left;
+        run->right = right;
+        run->pair = bpe_find(b, left, right);
+    }
+    return run->pair;
+}
+
 /* Looks up the pair that begins at `at` and queues it. */
 static void look_up(const struct bpe *b, struct bpe_long *run, uint32_t at)
 {
     struct symbol *s = &run->symbols[at];
-    const struct bpe_pair *pair = s->next == NONE ? NULL : bpe_find(b, s->id, run->symbols[s->next].id);
+    const struct bpe_pair *pair = s->next == NONE ? NULL : find(b, run, s->id, run->symbols[s->next].id);
     s->rank = pair ? pair->rank : NONE;
     if (pair)
         enqueue(run, at);
@@ -216,7 +229,7 @@ static void merge_at(const struct bpe *b, struct bpe_long *run, uint32_t at)
 {
     struct symbol *s = run->symbols;
     uint32_t right = s[at].next, previous = s[at].previous;
-    int32_t merged = bpe_find(b, s[at].id, s[right].id)->merged;
+    int32_t merged = find(b, run, s[at].id, s[right].id)->merged;
     forget(run, at);
     forget(run, right);
     forget(run, previous);
@@ -238,15 +251,16 @@ static int fill(const struct bpe *b, struct bpe_long *run, const int32_t *symbol
         run->symbols = s;
         run->capacity = n;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         run->symbols[i] = (struct symbol){
             .id = symbols[i],
             .rank = NONE,
             .previous = i ? (uint32_t)i - 1 : NONE,
             .next = i + 1 < n ? (uint32_t)i + 1 : NONE,
         };
-    for (size_t i = 0; i < n; i++)
-        look_up(b, run, (uint32_t)i);
+        if (i)
+            look_up(b, run, (uint32_t)i - 1);
+    }
     return 0;
 }
 

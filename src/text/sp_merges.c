@@ -32,6 +32,15 @@ static int compare(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
+/* As trainers write them. */
+static bool is_sorted(const struct piece *pieces, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (compare(&pieces[i - 1], &pieces[i]) > 0)
+            return false;
+    return true;
+}
+
 static int push(struct sp_merges *m, struct bpe_merge merge)
 {
     if (m->n == m->capacity) {
@@ -108,17 +117,14 @@ int sp_merges_find(struct sp_merges *m)
     bool *parts = mem_array(n_id, sizeof *parts);
     size_t n_piece = 0;
     int r = pieces && parts ? 0 : -ENOMEM;
-    for (size_t i = 0; i < n_id && r == 0; i++) {
-        size_t n;
-        const uint8_t *s = vocab_piece(m->vocab, (int32_t)i, &n);
-        parts[i] = s && vocab_find(m->vocab, s, n) == (int32_t)i;
-    }
+    for (size_t i = 0; i < n_id && r == 0; i++)
+        parts[i] = vocab_is_found(m->vocab, (int32_t)i);
     for (size_t i = 0; m->kept && i < m->kept->n && r == 0; i++)
         parts[m->kept->entries[i].token] = false;
     for (size_t i = 0; i < n_id && r == 0; i++)
         if (parts[i])
             pieces[n_piece++] = (struct piece){m->scores[i], (int32_t)i};
-    if (n_piece)
+    if (!is_sorted(pieces, n_piece))
         qsort(pieces, n_piece, sizeof *pieces, compare);
     if (r == 0)
         r = find_gaps(m, pieces, n_piece);

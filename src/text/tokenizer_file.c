@@ -23,6 +23,7 @@ struct file {
     const struct part *type, *unk_token, *unk_id;
     struct bpe_merge *merges;
     size_t n_merge, merge_capacity;
+    int32_t last_merged;
     bool has_model, has_vocab, merges_skipped; /* the merges came before the vocabulary */
 };
 
@@ -61,7 +62,7 @@ static int push_merge(struct file *f, const char *left, size_t n_left, const cha
     struct bpe_merge m = {
         .left = vocab_find(v, left, n_left),
         .right = vocab_find(v, right, n_right),
-        .merged = vocab_find_pair(v, left, n_left, right, n_right),
+        .merged = vocab_find_near(v, f->last_merged, left, n_left, right, n_right),
     };
     if (m.left == VOCAB_NONE || m.right == VOCAB_NONE || m.merged == VOCAB_NONE)
         return jsonread_fail(&f->r, "merge %zu, '%.*s' and '%.*s': %s is no piece of the vocabulary",
@@ -81,6 +82,7 @@ static int push_merge(struct file *f, const char *left, size_t n_left, const cha
         f->merge_capacity = capacity;
     }
     f->merges[f->n_merge++] = m;
+    f->last_merged = m.merged; /* trainers number pieces in the order of their merges */
     return 0;
 }
 

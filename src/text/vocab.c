@@ -53,25 +53,54 @@ static uint32_t hasher_end(const struct hasher *h)
     return (uint32_t)(state >> 32);
 }
 
-int32_t vocab_find_pair(const struct vocab *v, const void *left, size_t n_left, const void *right,
-                        size_t n_right)
+static bool is_spelled(const struct vocab *v, int32_t id, const void *left, size_t n_left, const void *right,
+                       size_t n_right)
 {
-    if (!v->slots || n_left > v->longest || n_right > v->longest - n_left)
-        return VOCAB_NONE;
+    const struct vocab_piece *p = &v->pieces[id];
+    const uint8_t *spelling = v->pool.data + p->at;
+    return p->n == n_left + n_right && memcmp(spelling, left, n_left) == 0 &&
+           memcmp(spelling + n_left, right, n_right) == 0;
+}
+
+static uint32_t hash_pair(const void *left, size_t n_left, const void *right, size_t n_right)
+{
     struct hasher h = {0};
     hasher_push(&h, left, n_left);
     hasher_push(&h, right, n_right);
-    uint32_t hash = hasher_end(&h);
-    for (size_t i = hash & v->mask; v->slots[i].id != VOCAB_NONE; i = (i + 1) & v->mask) {
-        if (v->slots[i].hash != hash)
-            continue;
-        const struct vocab_piece *p = &v->pieces[v->slots[i].id];
-        const uint8_t *spelling = v->pool.data + p->at;
-        if (p->n == n_left + n_right && memcmp(spelling, left, n_left) == 0 &&
-            memcmp(spelling + n_left, right, n_right) == 0)
+    return hasher_end(&h);
+}
+
+static int32_t find_hashed(const struct vocab *v, uint32_t hash, const void *left, size_t n_left,
+                           const void *right, size_t n_right)
+{
+    if (!v->slots)
+        return VOCAB_NONE;
+    for (size_t i = hash & v->mask; v->slots[i].id != VOCAB_NONE; i = (i + 1) & v->mask)
+        if (v->slots[i].hash == hash && is_spelled(v, v->slots[i].id, left, n_left, right, n_right))
             return v->slots[i].id;
-    }
     return VOCAB_NONE;
+}
+
+int32_t vocab_find_pair(const struct vocab *v, const void *left, size_t n_left, const void *right,
+                        size_t n_right)
+{
+    if (n_left > v->longest || n_right > v->longest - n_left)
+        return VOCAB_NONE;
+    return find_hashed(v, hash_pair(left, n_left, right, n_right), left, n_left, right, n_right);
+}
+
+bool vocab_is_found(const struct vocab *v, int32_t id)
+{
+    return id >= 0 && (size_t)id < v->n_id && v->pieces[id].found;
+}
+
+int32_t vocab_find_near(const struct vocab *v, int32_t id, const void *left, size_t n_left, const void *right,
+                        size_t n_right)
+{
+    for (int32_t near = id; near <= id + 1; near++)
+        if (vocab_is_found(v, near) && is_spelled(v, near, left, n_left, right, n_right))
+            return near;
+    return vocab_find_pair(v, left, n_left, right, n_right);
 }
 
 int32_t vocab_find(const struct vocab *v, const void *piece, size_t n)
@@ -117,7 +146,7 @@ static int grow_ids(struct vocab *v, size_t n_id)
         v->capacity = capacity;
     }
     for (; v->n_id < n_id; v->n_id++)
-        v->pieces[v->n_id] = (struct vocab_piece){.n = UINT32_MAX};
+        v->pieces[v->n_id] = (struct vocab_piece){.n = UINT16_MAX};
     return 0;
 }
 
@@ -128,7 +157,7 @@ int vocab_add_hidden(struct vocab *v, const void *piece, size_t n, int64_t id)
         return VOCAB_E_ID;
     if (n > VOCAB_MAX_PIECE || n > VOCAB_MAX_POOL - v->pool.n)
         return VOCAB_E_TOO_LONG;
-    if ((size_t)id < v->n_id && v->pieces[id].n != UINT32_MAX)
+    if ((size_t)id < v->n_id && v->pieces[id].n != UINT16_MAX)
         return VOCAB_E_ID_TAKEN;
     uint32_t at = (uint32_t)v->pool.n;
     int r = grow_ids(v, (size_t)id + 1);
@@ -138,7 +167,7 @@ int vocab_add_hidden(struct vocab *v, const void *piece, size_t n, int64_t id)
         r = buf_push(&v->pool, piece, n);
     if (r)
         return r;
-    v->pieces[id] = (struct vocab_piece){.at = at, .n = (uint32_t)n};
+    v->pieces[id] = (struct vocab_piece){.at = at, .n = (uint16_t)n};
     if (n > v->longest)
         v->longest = n;
     return 0;
@@ -146,16 +175,16 @@ int vocab_add_hidden(struct vocab *v, const void *piece, size_t n, int64_t id)
 
 int vocab_add(struct vocab *v, const void *piece, size_t n, int64_t id)
 {
-    if (vocab_find(v, piece, n) != VOCAB_NONE)
+    uint32_t hash = hash_pair(piece, n, "", 0);
+    if (find_hashed(v, hash, piece, n, "", 0) != VOCAB_NONE)
         return VOCAB_E_SPELLING;
     int r = 2 * (v->n_piece + 1) > v->mask + 1 ? grow_slots(v) : 0;
     if (r == 0)
         r = vocab_add_hidden(v, piece, n, id);
     if (r)
         return r;
-    struct hasher h = {0};
-    hasher_push(&h, piece, n);
-    put_slot(v->slots, v->mask, (struct vocab_slot){.hash = hasher_end(&h), .id = (int32_t)id});
+    put_slot(v->slots, v->mask, (struct vocab_slot){.hash = hash, .id = (int32_t)id});
+    v->pieces[id].found = true;
     v->n_piece++;
     return 0;
 }
@@ -172,7 +201,7 @@ const char *vocab_error(int code)
 const uint8_t *vocab_piece(const struct vocab *v, int32_t id, size_t *ret_n)
 {
     *ret_n = 0;
-    if (id < 0 || (size_t)id >= v->n_id || v->pieces[id].n == UINT32_MAX)
+    if (id < 0 || (size_t)id >= v->n_id || v->pieces[id].n == UINT16_MAX)
         return NULL;
     *ret_n = v->pieces[id].n;
     return v->pool.data + v->pieces[id].at;

@@ -23,7 +23,9 @@ enum {
 };
 
 struct vocab_piece {
-    uint32_t at, n; /* in the pool; n is UINT32_MAX where no piece has this id */
+    uint32_t at; /* in the pool */
+    uint16_t n;  /* UINT16_MAX where no piece has this id */
+    bool found;  /* by its spelling */
 };
 
 struct vocab_slot {
@@ -57,5 +59,10 @@ int32_t vocab_find(const struct vocab *v, const void *piece, size_t n);
 /* The same for two parts written one after the other. */
 int32_t vocab_find_pair(const struct vocab *v, const void *left, size_t n_left, const void *right,
                         size_t n_right);
+/* The same where the answer is often this id or the one behind it, which are looked at first. */
+int32_t vocab_find_near(const struct vocab *v, int32_t id, const void *left, size_t n_left, const void *right,
+                        size_t n_right);
+/* Whether vocab_find leads to this id. */
+bool vocab_is_found(const struct vocab *v, int32_t id);
 /* The spelling of an id (not NUL-terminated), or NULL. */
 const uint8_t *vocab_piece(const struct vocab *v, int32_t id, size_t *ret_n);
