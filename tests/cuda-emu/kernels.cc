@@ -1,0 +1,2 @@
+/* All CUDA kernels as host code. */
+#include "tests/gpu/probe.cu"

@@ -1,0 +1,70 @@
+/* Kernels that do nothing but meet one limit of a GPU, beside those that are measured against them. */
+#include "kernels/cuda/kernels.cu"
+
+/* *sum += the 32-bit words of x, n vectors of 16 bytes, modulo 2^32. A thread has FLIGHT loads under way at a
+ * time; n is a multiple of FLIGHT * blockDim.x. */
+template <int FLIGHT>
+static __device__ __forceinline__ void read_sum(unsigned *sum, const uint4 *__restrict__ x, size_t n)
+{
+    const size_t tile = size_t(FLIGHT) * blockDim.x;
+    unsigned s = 0;
+    for (size_t i = blockIdx.x * tile + threadIdx.x; i < n; i += gridDim.x * tile) {
+        uint4 v[FLIGHT];
+#pragma unroll
+        for (int k = 0; k < FLIGHT; k++)
+            v[k] = x[i + size_t(k) * blockDim.x];
+#pragma unroll
+        for (int k = 0; k < FLIGHT; k++)
+            s += v[k].x + v[k].y + v[k].z + v[k].w;
+    }
+    for (int d = 16; d; d >>= 1)
+        s += __shfl_xor_sync(0xffffffffu, s, d);
+    if ((threadIdx.x & 31) == 0)
+        atomicAdd(sum, s);
+}
+
+#define PROBE_READ(FLIGHT)                                                                    \
+    extern "C" __global__ void __launch_bounds__(512)                                         \
+        probe_read_##FLIGHT(unsigned *sum, const uint4 *__restrict__ x, unsigned long long n) \
+    {                                                                                         \
+        read_sum<FLIGHT>(sum, x, n);                                                          \
+    }                                                                                         \
+    CU_EXPORT(probe_read_##FLIGHT);
+PROBE_READ(1)
+PROBE_READ(2)
+PROBE_READ(4)
+PROBE_READ(8)
+
+extern "C" __global__ void probe_empty()
+{
+}
+CU_EXPORT(probe_empty);
+
+/* The same, letting its successor start at once and waiting for its predecessor by itself. */
+extern "C" __global__ void probe_empty_overlap()
+{
+    cu_pdl_release();
+    cu_pdl_wait();
+}
+CU_EXPORT(probe_empty_overlap);
+
+/* n barriers over the whole grid, which is resident; *counter is 0 at first and n * gridDim.x at the end. */
+extern "C" __global__ void probe_barrier(unsigned *counter, int n)
+{
+    unsigned epoch = 0;
+    for (int i = 0; i < n; i++)
+        cu_grid_barrier(counter, gridDim.x, &epoch);
+}
+CU_EXPORT(probe_barrier);
+
+/* Matrix times vector with other numbers of loads under way than kernels/cuda/matvec.cu picks. */
+#define PROBE_MATVEC(FLIGHT)                                                     \
+    MATVEC_PLAIN(probe_matvec_f32_##FLIGHT, float, FLIGHT)                       \
+    MATVEC_PLAIN(probe_matvec_f16_##FLIGHT, __half, FLIGHT)                      \
+    MATVEC_PLAIN(probe_matvec_bf16_##FLIGHT, __nv_bfloat16, FLIGHT)              \
+    MATVEC_QUANTIZED(probe_matvec_q8_0_##FLIGHT, matvec_q8, signed char, FLIGHT) \
+    MATVEC_QUANTIZED(probe_matvec_q4_0_##FLIGHT, matvec_q4, unsigned char, FLIGHT)
+PROBE_MATVEC(1)
+PROBE_MATVEC(2)
+PROBE_MATVEC(4)
+PROBE_MATVEC(8)

@@ -1,0 +1,88 @@
+/* What kernels are run by: graphs over two streams, barriers over the grid, overlap. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/gpu/rig_cuda.h"
+
+enum { N = 256 };
+
+static bool must(CUresult r, const char *call)
+{
+    return r == CUDA_SUCCESS || check_wrong("%s: %s", call, driver_error(&rig_context()->driver, r));
+}
+
+/* Two sums of y += x, on two streams that are joined by events, captured and run three times with new input.
+ */
+static bool replay(void)
+{
+    struct context *c = rig_context();
+    const struct driver *d = &c->driver;
+    float x[N], want[N] = {0}, zeros[N] = {0};
+    unsigned long long n4 = N / 4;
+    CUdeviceptr dx = rig_new(sizeof x), dy = rig_put(zeros, sizeof zeros), dz = rig_put(zeros, sizeof zeros);
+    const struct context_launch launch = {.grid = {2}, .block = {32}};
+    CUstream first = c->stream, second;
+    CUevent fork, join;
+    CUgraph graph;
+    CUgraphExec exec;
+    bool ok = must(d->cuStreamCreate(&second, CU_STREAM_NON_BLOCKING), "cuStreamCreate") &&
+              must(d->cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
+              must(d->cuEventCreate(&join, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
+              must(d->cuStreamBeginCapture_v2(first, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                   "cuStreamBeginCapture") &&
+              must(d->cuEventRecord(fork, first), "cuEventRecord") &&
+              must(d->cuStreamWaitEvent(second, fork, 0), "cuStreamWaitEvent");
+    if (!ok)
+        return false;
+    c->stream = second;
+    rig_run("add", &launch, (void *[]){&dy, &dx, &n4});
+    c->stream = first;
+    ok = must(d->cuEventRecord(join, second), "cuEventRecord") &&
+         must(d->cuStreamWaitEvent(first, join, 0), "cuStreamWaitEvent");
+    rig_run("add", &launch, (void *[]){&dz, &dy, &n4});
+    ok = ok && must(d->cuStreamEndCapture(first, &graph), "cuStreamEndCapture") &&
+         must(d->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
+    for (int round = 1; ok && round <= 3; round++) {
+        char why[DRIVER_WHY];
+        for (int i = 0; i < N; i++) {
+            x[i] = (float)(i * round);
+            want[i] += (float)(i * (round * (round + 1) / 2));
+        }
+        ok = context_upload(c, dx, x, sizeof x, why) == 0 &&
+             must(d->cuGraphLaunch(exec, first), "cuGraphLaunch") && context_wait(c, why) == 0;
+    }
+    float *got = rig_get(dz, sizeof want);
+    ok = ok && check_same(want, got, N, "the sum of sums");
+    free(got);
+    ok = must(d->cuGraphExecDestroy(exec), "cuGraphExecDestroy") &&
+         must(d->cuGraphDestroy(graph), "cuGraphDestroy") && ok;
+    ok = must(d->cuEventDestroy_v2(fork), "cuEventDestroy") &&
+         must(d->cuEventDestroy_v2(join), "cuEventDestroy") &&
+         must(d->cuStreamDestroy_v2(second), "cuStreamDestroy") && ok;
+    rig_end();
+    return ok;
+}
+
+static bool barriers(void)
+{
+    const unsigned zero = 0, n_block = 5;
+    int n = 7;
+    CUdeviceptr counter = rig_put(&zero, sizeof zero);
+    rig_run("probe_barrier", &(struct context_launch){.grid = {n_block}, .block = {64}, .cooperative = true},
+            (void *[]){&counter, &n});
+    unsigned *got = rig_get(counter, sizeof *got);
+    bool ok =
+        *got == n_block * (unsigned)n || check_wrong("%u blocks counted %d barriers to %u", n_block, n, *got);
+    free(got);
+    rig_end();
+    return ok;
+}
+
+void test_graphs(void)
+{
+    check_point(replay(), "a graph over two streams, replayed");
+    if (rig_device()->cooperative)
+        check_point(barriers(), "barriers over the grid");
+}
