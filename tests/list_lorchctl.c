@@ -25,6 +25,17 @@ static void print_row(const char *heading, const struct options_row *row)
     putchar('\n');
 }
 
+/* What is said to `lorchctl chat` itself. */
+static void print_chat_commands(void)
+{
+    static const char *const commands[][2] = {
+#define COMMAND(name, arguments, help) {#name, arguments},
+#include "src/lorchctl/chat_commands.def"
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        printf("chat\tCm /%s%s%s\n", commands[i][0], *commands[i][1] ? " No " : "", commands[i][1]);
+}
+
 int main(void)
 {
     struct options_row rows[OPTIONS_MAX_ROW];
@@ -37,5 +48,6 @@ int main(void)
             if (rows[i].own < 0 || ctl_options[rows[i].own].command != CTL_ALL)
                 print_row(ctl_commands[command].name, &rows[i]);
     }
+    print_chat_commands();
     return 0;
 }

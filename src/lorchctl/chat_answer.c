@@ -12,14 +12,22 @@
 
 static const char dim[] = "\033[2m", plain[] = "\033[0m";
 
+/* Whether thoughts can be told from the answer by their looks. */
+static bool may_dim(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return (!no_color || !*no_color) && term && strcmp(term, "dumb") != 0;
+}
+
 struct answer {
     struct chat *chat;
     struct conn conn;
     struct out_progress progress;
     struct buf content, reasoning;
-    bool is_terminal, is_dim; /* standard output; thoughts are being shown */
-    bool cancelled, any;      /* any: something was shown */
-    char last;                /* byte shown last */
+    bool is_terminal, can_dim; /* standard output */
+    bool is_thinking;          /* thoughts are being shown */
+    bool cancelled, any;       /* any: something was shown */
+    char last;                 /* byte shown last */
     int status;
 };
 
@@ -70,18 +78,18 @@ static void show(struct answer *a, const char *text, size_t n)
 
 static void end_thoughts(struct answer *a)
 {
-    if (a->is_dim)
-        printf("%s%s\n", plain, a->last == '\n' ? "" : "\n");
-    a->is_dim = false;
+    if (a->is_thinking)
+        printf("%s%s\n", a->can_dim ? plain : "", a->last == '\n' ? "" : "\n");
+    a->is_thinking = false;
 }
 
 static void show_thoughts(struct answer *a, const char *text, size_t n)
 {
     if (!a->is_terminal || n == 0)
         return;
-    if (!a->is_dim)
+    if (!a->is_thinking && a->can_dim)
         fputs(dim, stdout);
-    a->is_dim = true;
+    a->is_thinking = true;
     show(a, text, n);
 }
 
@@ -167,7 +175,7 @@ static int add(struct answer *a)
 
 int chat_answer(struct chat *chat)
 {
-    struct answer a = {.chat = chat, .is_terminal = isatty(STDOUT_FILENO)};
+    struct answer a = {.chat = chat, .is_terminal = isatty(STDOUT_FILENO), .can_dim = may_dim()};
     int r = conn_open(&a.conn, chat->options->values[CTL_OPTION_SOCKET]);
     if (r != 0)
         return r;
@@ -177,7 +185,7 @@ int chat_answer(struct chat *chat)
     if (r == 0)
         r = receive(&a);
     out_progress_clear(&a.progress);
-    if (a.is_dim)
+    if (a.is_thinking && a.can_dim)
         fputs(plain, stdout);
     if (a.any && (a.last != '\n' || a.cancelled))
         putchar('\n'); /* the terminal has shown ^C */

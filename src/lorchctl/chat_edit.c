@@ -11,6 +11,7 @@
 #include <wchar.h>
 
 #include "src/base/utf8.h"
+#include "src/lorchctl/conn.h"
 
 enum { HISTORY_LINES = 1000 };
 
@@ -166,8 +167,8 @@ static bool prepare(struct chat_edit *edit, const char *path)
     el_set(edit->el, EL_ADDFN, "lorch-complete", "complete a command", complete);
     el_set(edit->el, EL_BIND, "^I", "lorch-complete", NULL);
     el_source(edit->el, NULL);
-    sigaction(SIGWINCH, &(struct sigaction){.sa_handler = on_resize}, NULL);
-    sigaction(SIGCONT, &(struct sigaction){.sa_handler = on_continue}, NULL);
+    conn_catch(SIGWINCH, on_resize);
+    conn_catch(SIGCONT, on_continue);
     return true;
 }
 
@@ -204,7 +205,8 @@ int chat_edit_read(struct chat_edit *edit, const char *prompt, struct buf *ret_l
     int n = 0;
     edit->prompt = prompt;
     edit->ended = 0;
-    el_set(edit->el, EL_PREP_TERM, 1); /* before the prompt is there: else what is typed at once shows twice */
+    el_set(edit->el, EL_PREP_TERM,
+           1); /* before the prompt is there: else what is typed at once shows twice */
     const char *line = el_gets(edit->el, &n);
     if (!line || n <= 0) {
         putchar('\n'); /* libedit leaves the cursor behind the line */

@@ -18,6 +18,7 @@
 enum { READ_SIZE = 65536 };
 
 static volatile sig_atomic_t interrupts; /* Ctrl-C pressed and not yet reported */
+static sigset_t caught; /* delivered only while ppoll waits: none is missed between a check and the wait */
 
 static void on_interrupt(int signal)
 {
@@ -27,13 +28,14 @@ static void on_interrupt(int signal)
 
 void conn_catch_interrupts(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    /* Delivered only while ppoll waits, so that none is missed between a check and the wait. */
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    conn_catch(SIGINT, on_interrupt);
+}
+
+void conn_catch(int signal, void (*handler)(int signal))
+{
+    sigaction(signal, &(struct sigaction){.sa_handler = handler}, NULL);
+    sigaddset(&caught, signal);
+    sigprocmask(SIG_BLOCK, &caught, NULL);
 }
 
 /* 0, or an errno. */
@@ -143,7 +145,9 @@ int conn_wait(int fd)
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     sigset_t open_set;
     sigprocmask(SIG_SETMASK, NULL, &open_set);
-    sigdelset(&open_set, SIGINT);
+    for (int signal = 1; signal < NSIG; signal++)
+        if (sigismember(&caught, signal))
+            sigdelset(&open_set, signal);
     int n_ready = ppoll(&poll_fd, 1, NULL, &open_set);
     if (interrupts) {
         interrupts = 0;

@@ -34,6 +34,8 @@ int conn_send(struct conn *conn, const struct buf *frames);
  * CONN_INTERRUPTED once after each Ctrl-C, if conn_catch_interrupts was called. */
 int conn_receive(struct conn *conn);
 void conn_catch_interrupts(void);
+/* Handles a signal, too, while conn_wait and conn_receive wait and at no other time. */
+void conn_catch(int signal, void (*handler)(int signal));
 /* Waits until a descriptor has something to read: 0, CONN_INTERRUPTED, CONN_SIGNALLED, EX_OSERR. */
 int conn_wait(int fd);
 

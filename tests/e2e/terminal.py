@@ -29,11 +29,12 @@ def plain(text):
 
 
 class Terminal:
+    """type() what a person would: Ctrl-D counts only where the program has shown that it reads."""
+
     def __init__(self, words, rows=24, columns=100, **env):
         self.master, slave = pty.openpty()
         self.resize(rows, columns)
-        variables = daemon.environment(TERM="xterm", LANG="C.UTF-8", **env)
-        variables.pop("NO_COLOR", None)
+        variables = daemon.environment(**dict(dict(TERM="xterm", LANG="C.UTF-8", NO_COLOR=""), **env))
         self.process = subprocess.Popen(list(map(str, words)), stdin=slave, stdout=slave, stderr=slave, env=variables,
                                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.close(slave)
@@ -70,9 +71,10 @@ class Terminal:
 
     def wait_exit(self):
         """Waits until the program ends; returns its exit status."""
-        while self._read(daemon.LIMIT):
+        end = time.monotonic() + daemon.LIMIT
+        while time.monotonic() < end and self._read(1.0):
             pass
-        return self.process.wait(daemon.LIMIT)
+        return self.process.wait(1.0 if time.monotonic() >= end else daemon.LIMIT)
 
     def close(self):
         if self.process.poll() is None:

@@ -91,7 +91,7 @@ with tempfile.TemporaryDirectory() as directory:
                 terminal.type(UP + "/set seed 5\n")
                 terminal.wait("> ")
                 terminal.type("/set\n")
-                terminal.wait("seed = 5\r\n")
+                terminal.wait("seed = 5\r\n> ")
                 terminal.type(CTRL_D)
                 equal(terminal.wait_exit(), 0)
             with open(history, encoding="utf-8") as file:
@@ -177,12 +177,10 @@ with tempfile.TemporaryDirectory() as directory:
             @point("thoughts are dimmed, and what could steer the terminal is not passed on")
             def _():
                 words = [fixture.LORCHCTL, "-H", daemon.path, "chat", "--no-history", "-t", 0, "--stop-token-ids", model.end]
-                with Terminal(words) as terminal:
-                    terminal.wait("> ")
-                    terminal.type("Well?\n")
-                    shown = terminal.wait("\n> ")
-                    contains(shown, "\x1b[2mHm.")
-                    contains(shown, "\x1b[0m\r\n")
-                    contains(shown, "Yes?[2J?.\r\n")
+                for env, dim, end in (({}, "\x1b[2m", "\x1b[0m"), ({"NO_COLOR": "1"}, "", "")):
+                    with Terminal(words, **env) as terminal:
+                        terminal.wait("> ")
+                        terminal.type("Well?\n")
+                        contains(terminal.wait("\n> "), dim + "Hm." + end + "\r\n\r\nYes?[2J?.\r\n")
 
 done()

@@ -34,6 +34,8 @@ with Daemon(models.DEMO) as daemon:
     def _():
         with open(os.path.join(daemon.directory, "notes.txt"), "w", encoding="utf-8") as file:
             file.write("One day Mia went to the garden.")
+        with open(os.path.join(daemon.directory, "questions.txt"), "w", encoding="utf-8") as file:
+            file.write("Tell me a story about a fox.\nWho is the story about?\n")
         commands = re.findall(r"^\.Dl *\$ *(lorchctl .*)$", page("lorchctl.1").replace(r"\-", "-"), re.M)
         check(len(commands) >= 4, "only %s was found" % commands)
         for command in commands:

@@ -188,3 +188,41 @@ Test(msg, error_row)
     msg_close(&msg);
     buf_deinit(&buf);
 }
+
+/* A map that no table describes, between fields that one does. */
+Test(msg, keys_of_free_maps)
+{
+    struct buf buf;
+    struct msg_out out;
+    struct msg msg = MSG_NULL;
+    struct why why;
+    buf_init(&buf, 0);
+    msg_begin(&out, &buf, PROTO_CHAT, 1000);
+    msg_map(&out, PROTO_CHAT_CHAT_TEMPLATE_KWARGS);
+    msg_key(&out, "a\0b", 3);
+    msg_put_bool(&out, PROTO_ELEMENT, false);
+    msg_key(&out, "list", 4);
+    msg_array(&out, PROTO_ELEMENT);
+    msg_put_int(&out, PROTO_ELEMENT, 7);
+    msg_map(&out, PROTO_ELEMENT);
+    msg_key(&out, "", 0);
+    msg_put_nil(&out, PROTO_ELEMENT);
+    msg_close_part(&out);
+    msg_close_part(&out);
+    msg_close_part(&out);
+    msg_put_int(&out, PROTO_CHAT_ID, 5);
+    cr_assert_eq(msg_end(&out), 0);
+    cr_assert_eq(msg_open(&msg, buf.data + FRAME_HEADER, buf.n - FRAME_HEADER, &why), 0, "%s", why.text);
+    const struct msg_value *map = msg_get(msg.root, "chat_template_kwargs"), *list = msg_get(map, "list");
+    size_t n;
+    cr_assert_eq(msg_count(map), 2);
+    cr_assert(!memcmp(msg_key_at(map, 0, &n), "a\0b", 3) && n == 3);
+    cr_assert_not(msg_bool(msg_at(map, 0), true));
+    cr_assert_eq(msg_count(list), 2);
+    cr_assert_eq(msg_int(msg_at(list, 0), 0), 7);
+    cr_assert(msg_key_at(msg_at(list, 1), 0, &n) && n == 0);
+    cr_assert_eq(msg_kind(msg_at(msg_at(list, 1), 0)), MSG_NIL);
+    cr_assert_eq(msg_int(msg_get(msg.root, "id"), 0), 5);
+    msg_close(&msg);
+    buf_deinit(&buf);
+}
