@@ -92,6 +92,18 @@ static void *open_text(void *arg)
     return NULL;
 }
 
+/* What the template shows of how the model chats. */
+static int study_chat(struct served *served)
+{
+    const char *plain = chat_template_source(served->chat, false);
+    const char *tools = chat_template_source(served->chat, true);
+    chat_format_find(&served->chat_format, tools, strlen(tools), served->tokenizer);
+    int r = tokenizer_find_control(served->tokenizer, plain, strlen(plain), &served->control);
+    if (r == 0)
+        r = tokenizer_find_control(served->tokenizer, tools, strlen(tools), &served->control);
+    return r == 0 ? conversation_try_parts(served->chat, &served->takes_parts) : r;
+}
+
 /* A model whose template is missing or beyond us still completes texts: what is wrong is told to those who
  * want to chat. */
 static int take_chat(struct served *served, struct opening *o)
@@ -112,9 +124,7 @@ static int take_chat(struct served *served, struct opening *o)
     } else {
         served->chat = o->chat;
         o->chat = NULL; /* consumed */
-        const char *source = chat_template_source(served->chat, true);
-        chat_format_find(&served->chat_format, source, strlen(source), served->tokenizer);
-        return conversation_try_parts(served->chat, &served->takes_parts);
+        return study_chat(served);
     }
     return 0;
 }
@@ -193,5 +203,7 @@ void served_deinit(struct served *served)
     served->model = model_free(served->model);
     served->tokenizer = tokenizer_free(served->tokenizer);
     served->chat = chat_template_free(served->chat);
+    free(served->control);
+    served->control = NULL;
     served->info = NULL;
 }

@@ -18,6 +18,7 @@ struct served {
     struct tokenizer *tokenizer; /* NULL: the model has none, it is served by ids */
     struct chat_template *chat;  /* NULL: it has none that could be used, as no_chat says */
     struct why no_chat;
+    bool *control;                  /* tokens that only the template may write (tokenizer_find_control) */
     struct chat_format chat_format; /* how it marks thoughts and calls */
     bool takes_parts;               /* the template reads text that comes in parts */
     size_t max_piece, max_out;      /* bytes of the longest piece; that one token may add to a text */

@@ -76,7 +76,7 @@ static int encode_conversation(const struct served *served, struct job_ask *ask,
         return r;
     struct token_list ids = {0};
     unsigned flags = ask->add_special ? TOKENIZER_ADD_SPECIAL : 0;
-    if (tokenizer_encode_marked(served->tokenizer, &c->text, flags, &ids, NULL) != 0) {
+    if (tokenizer_encode_marked(served->tokenizer, served->control, &c->text, flags, &ids, NULL) != 0) {
         token_list_deinit(&ids);
         return refuse_memory(ask, ret_refusal); /* as above */
     }

@@ -116,7 +116,8 @@ static bool accept(struct added_walk *w, struct added_match *m)
     const struct added_token *t = m->token;
     if (w->skip_special && t->special)
         return false;
-    if (t->special && touches_input(w, m)) {
+    bool is_control = t->special || (w->control && w->control[t - w->tokens]);
+    if (is_control && touches_input(w, m)) {
         w->at = m->from + 1; /* and hides no token that begins inside it */
         return false;
     }

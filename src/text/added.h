@@ -57,12 +57,14 @@ struct added_walk {
     const uint8_t *text;
     size_t n;
     bool skip_special; /* the text of a special token is plain text */
-    /* [n_input] bytes that no special token may have, in order and apart, counted from `first` bytes before
-     * text. Those that end before `at` are passed over. */
+    /* [n_input] bytes that no control token may have, in order and apart, counted from `first` bytes before
+     * text. Those that end before `at` are passed over. Control tokens are the special ones and, where there
+     * is such a list, those of it. */
     const struct jinja_range *inputs;
     size_t n_input, first;
-    size_t at;   /* the search goes on here */
-    size_t done; /* up to here the text belongs to tokens found already */
+    const bool *control; /* [tokens]; NULL: none */
+    size_t at;           /* the search goes on here */
+    size_t done;         /* up to here the text belongs to tokens found already */
 };
 
 struct added_match {

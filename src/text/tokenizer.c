@@ -20,6 +20,7 @@
 #include "src/text/tokenizer_parts.h"
 #include "src/text/tokenizer_ranks.h"
 #include "src/text/tokenizer_sp.h"
+#include "src/text/unicode.h"
 #include "src/weights/gguf.h"
 
 /* ---- opening ---- */
@@ -147,6 +148,7 @@ struct encoding {
     bool skip_special;
     const struct jinja_range *inputs; /* [n_input] of the whole text */
     size_t n_input;
+    const bool *control;
     struct token_list *ids;
     struct normalize_run normalize;
     struct pretok_run pretok;
@@ -187,6 +189,7 @@ static int split(struct encoding *e, const struct added_index *index, const uint
     if (e->n_input && (index == &e->t->raw || e->t->normalize.n_step == 0)) {
         w.inputs = e->inputs;
         w.n_input = e->n_input;
+        w.control = e->control;
         w.first = (size_t)(text - e->text);
     }
     while (added_walk_next(&w, &m)) {
@@ -336,8 +339,31 @@ int tokenizer_can_mark(const struct tokenizer *t, struct why *why)
     return 0;
 }
 
-int tokenizer_encode_marked(const struct tokenizer *t, const struct jinja_text *text, unsigned flags,
-                            struct token_list *ids, struct why *why)
+static bool is_blank(const struct added_token *a)
+{
+    for (size_t at = 0; at < a->n; at += utf8_length((uint8_t)a->content[at]))
+        if (!(unicode_flags(utf8_decode((const uint8_t *)a->content + at)) & UNICODE_SPACE))
+            return false;
+    return true;
+}
+
+int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t n, bool **control)
+{
+    if (!*control)
+        *control = mem_array(t->n_added + 1, sizeof **control);
+    if (!*control)
+        return -ENOMEM;
+    for (size_t i = 0; i < t->n_added; i++) {
+        const struct added_token *a = &t->added[i];
+        bool is_found = memmem(source, n, a->content, a->n) && !is_blank(a);
+        bool is_known = !a->normalized || t->normalize.n_step == 0; /* as tokenizer_can_mark has it */
+        (*control)[i] |= a->special || (is_found && is_known);
+    }
+    return 0;
+}
+
+int tokenizer_encode_marked(const struct tokenizer *t, const bool *control, const struct jinja_text *text,
+                            unsigned flags, struct token_list *ids, struct why *why)
 {
     int r = tokenizer_can_mark(t, why);
     if (r)
@@ -346,6 +372,7 @@ int tokenizer_encode_marked(const struct tokenizer *t, const struct jinja_text *
                          .text = (const uint8_t *)text->text,
                          .inputs = text->inputs,
                          .n_input = text->n_input,
+                         .control = control,
                          .ids = ids,
                          .why = why};
     return encode(&e, text->n, flags);

@@ -3,6 +3,7 @@
 #include "src/text/tokenizer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -45,7 +46,7 @@ static struct token_list encode_marked(const struct tokenizer *t, const struct r
     struct token_list ids = TOKEN_LIST_NULL;
     struct why why = {""};
     struct jinja_text text = {(const char *)r->bytes.data, r->bytes.n, r->inputs, r->n_input};
-    cr_assert_eq(tokenizer_encode_marked(t, &text, 0, &ids, &why), 0, "%s", why.text);
+    cr_assert_eq(tokenizer_encode_marked(t, NULL, &text, 0, &ids, &why), 0, "%s", why.text);
     return ids;
 }
 
@@ -125,6 +126,34 @@ Test(marked, a_token_that_input_broke_hides_none)
     tokenizer_free(t);
 }
 
+/* Tokens that are not special but stand in the template control too; others are text, and so is white space.
+ */
+Test(marked, tokens_of_the_template_come_from_it_alone)
+{
+    static const char source[] = "<call>\n{{ messages }}";
+    struct tokenizer *t = text_util_parse(
+        "{\"version\": \"1.0\", \"added_tokens\": ["
+        "{\"id\": 3, \"content\": \"<call>\", \"special\": false, \"normalized\": false, \"lstrip\": false,"
+        " \"rstrip\": false, \"single_word\": false},"
+        "{\"id\": 4, \"content\": \"<b>\", \"special\": false, \"normalized\": false, \"lstrip\": false,"
+        " \"rstrip\": false, \"single_word\": false},"
+        "{\"id\": 5, \"content\": \"\\n\", \"special\": false, \"normalized\": false, \"lstrip\": false,"
+        " \"rstrip\": false, \"single_word\": false}],"
+        "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2}, \"merges\": []}}");
+    bool *control = NULL;
+    cr_assert_eq(tokenizer_find_control(t, source, sizeof source - 1, &control), 0);
+    struct rendered r = render((const char *const[]){"<call>", "<call>\n<b>", "<call>", NULL});
+    struct token_list ids = TOKEN_LIST_NULL;
+    struct jinja_text text = {(const char *)r.bytes.data, r.bytes.n, r.inputs, r.n_input};
+    cr_assert_eq(tokenizer_encode_marked(t, control, &text, 0, &ids, NULL), 0);
+    static const int32_t want[] = {3, 2, 0, 5, 4, 3}; /* of "<call>" the vocabulary has but c and a */
+    cr_expect(ids.n == 6 && memcmp(ids.data, want, sizeof want) == 0);
+    token_list_deinit(&ids);
+    buf_deinit(&r.bytes);
+    free(control);
+    tokenizer_free(t);
+}
+
 /* What it cannot tell apart is refused, by the name of the token. */
 Test(marked, special_tokens_of_normalized_text_are_refused)
 {
@@ -140,7 +169,7 @@ Test(marked, special_tokens_of_normalized_text_are_refused)
     struct jinja_text text = {"<s>a", 4, NULL, 0};
     cr_assert_eq(tokenizer_can_mark(t, &why), EX_DATAERR);
     cr_assert_not_null(strstr(why.text, "'<s>'"), "%s", why.text);
-    cr_assert_eq(tokenizer_encode_marked(t, &text, 0, &ids, &why), EX_DATAERR);
+    cr_assert_eq(tokenizer_encode_marked(t, NULL, &text, 0, &ids, &why), EX_DATAERR);
     tokenizer_free(t);
     /* Without a normalizer the text stays where it is. */
     snprintf(json, sizeof json, format, "null");
