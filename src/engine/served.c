@@ -92,16 +92,15 @@ static void *open_text(void *arg)
     return NULL;
 }
 
-/* What the template shows of how the model chats. */
-static int study_chat(struct served *served)
+/* What the template shows of how the model chats. Codes as tokenizer_find_control. */
+static int study_chat(struct served *served, const struct chat_template *chat, struct why *why)
 {
-    const char *plain = chat_template_source(served->chat, false);
-    const char *tools = chat_template_source(served->chat, true);
+    const char *plain = chat_template_source(chat, false), *tools = chat_template_source(chat, true);
     chat_format_find(&served->chat_format, tools, strlen(tools), served->tokenizer);
-    int r = tokenizer_find_control(served->tokenizer, plain, strlen(plain), &served->control);
+    int r = tokenizer_find_control(served->tokenizer, plain, strlen(plain), &served->control, why);
     if (r == 0)
-        r = tokenizer_find_control(served->tokenizer, tools, strlen(tools), &served->control);
-    return r == 0 ? conversation_try_parts(served->chat, &served->takes_parts) : r;
+        r = tokenizer_find_control(served->tokenizer, tools, strlen(tools), &served->control, why);
+    return r == 0 ? conversation_try_parts(chat, &served->takes_parts) : r;
 }
 
 /* A model whose template is missing or beyond us still completes texts: what is wrong is told to those who
@@ -119,12 +118,16 @@ static int take_chat(struct served *served, struct opening *o)
                 "generate with a prompt");
     } else if (o->chat_result != 0) {
         why_set(&served->no_chat, 0, "the model's chat template cannot be used: %s", o->chat_why.text);
-    } else if (tokenizer_can_mark(served->tokenizer, &why) != 0) {
-        why_set(&served->no_chat, 0, "the model cannot chat: %s", why.text);
     } else {
+        int r = study_chat(served, o->chat, &why);
+        if (r < 0)
+            return r;
+        if (r > 0) {
+            why_set(&served->no_chat, 0, "the model cannot chat: %s", why.text);
+            return 0;
+        }
         served->chat = o->chat;
         o->chat = NULL; /* consumed */
-        return study_chat(served);
     }
     return 0;
 }

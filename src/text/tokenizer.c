@@ -185,7 +185,7 @@ static int split(struct encoding *e, const struct added_index *index, const uint
         .index = index, .tokens = e->t->added, .text = text, .n = n, .skip_special = e->skip_special};
     struct added_match m;
     /* Without steps of a normalizer all texts are parts of the whole; with them there is no special token in
-     * the index of what they made (tokenizer_can_mark). */
+     * the index of what they made (tokenizer_find_control). */
     if (e->n_input && (index == &e->t->raw || e->t->normalize.n_step == 0)) {
         w.inputs = e->inputs;
         w.n_input = e->n_input;
@@ -326,28 +326,36 @@ int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsi
     return encode(&e, n, flags);
 }
 
-int tokenizer_can_mark(const struct tokenizer *t, struct why *why)
+static bool is_blank(const uint8_t *text, size_t n)
 {
-    for (size_t i = 0; i < t->n_added && t->normalize.n_step > 0; i++) {
-        const struct added_token *a = &t->added[i];
-        if (a->special && a->normalized)
-            return why_set(why, EX_DATAERR,
-                           "the special token '%.*s' is looked for in normalized text, where it is not known "
-                           "what a client sent: in tokenizer.json it needs \"normalized\": false",
-                           tokenizer_parts_shown(a->n), a->content);
-    }
-    return 0;
-}
-
-static bool is_blank(const struct added_token *a)
-{
-    for (size_t at = 0; at < a->n; at += utf8_length((uint8_t)a->content[at]))
-        if (!(unicode_flags(utf8_decode((const uint8_t *)a->content + at)) & UNICODE_SPACE))
+    for (size_t at = 0; at < n; at += utf8_length(text[at]))
+        if (!(unicode_flags(utf8_decode(text + at)) & UNICODE_SPACE))
             return false;
     return true;
 }
 
-int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t n, bool **control)
+/* Whether a token occurs in the source of a template, as more than white space. */
+static bool occurs(const char *source, size_t n, const uint8_t *token, size_t n_token)
+{
+    return memmem(source, n, token, n_token) && !is_blank(token, n_token);
+}
+
+/* Where normalized text is searched it is not known any more what is input. */
+static bool is_blurred(const struct tokenizer *t, const struct added_token *a)
+{
+    return a->normalized && t->normalize.n_step > 0;
+}
+
+static int refuse_control(const void *token, size_t n, struct why *why)
+{
+    return why_set(why, EX_DATAERR,
+                   "'%.*s' is found in normalized text, where it is not known what a client sent; in a "
+                   "tokenizer.json it needs \"normalized\": false",
+                   tokenizer_parts_shown(n), (const char *)token);
+}
+
+int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t n, bool **control,
+                           struct why *why)
 {
     if (!*control)
         *control = mem_array(t->n_added + 1, sizeof **control);
@@ -355,9 +363,16 @@ int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t
         return -ENOMEM;
     for (size_t i = 0; i < t->n_added; i++) {
         const struct added_token *a = &t->added[i];
-        bool is_found = memmem(source, n, a->content, a->n) && !is_blank(a);
-        bool is_known = !a->normalized || t->normalize.n_step == 0; /* as tokenizer_can_mark has it */
-        (*control)[i] |= a->special || (is_found && is_known);
+        bool is_control = a->special || occurs(source, n, (const uint8_t *)a->content, a->n);
+        if (is_control && is_blurred(t, a))
+            return refuse_control(a->content, a->n, why);
+        (*control)[i] |= is_control;
+    }
+    const struct added_index *kept = &t->sp.kept;
+    for (size_t i = 0; i < kept->n; i++) {
+        const uint8_t *piece = kept->pool.data + kept->entries[i].at;
+        if (occurs(source, n, piece, kept->entries[i].n))
+            return refuse_control(piece, kept->entries[i].n, why);
     }
     return 0;
 }
@@ -365,9 +380,6 @@ int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t
 int tokenizer_encode_marked(const struct tokenizer *t, const bool *control, const struct jinja_text *text,
                             unsigned flags, struct token_list *ids, struct why *why)
 {
-    int r = tokenizer_can_mark(t, why);
-    if (r)
-        return r;
     struct encoding e = {.t = t,
                          .text = (const uint8_t *)text->text,
                          .inputs = text->inputs,

@@ -35,17 +35,16 @@ int tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsi
 
 /* Which added tokens control a conversation, by their number: the special ones, and those that occur in the
  * source of the template, but for white space, which templates write as text. (The rule of transformers'
- * sanitize_control_tokens.) *control is made where it is NULL, for free(), and added to where it is not. 0,
- * -ENOMEM. */
-int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t n, bool **control);
-/* Ids of a rendered template. Control tokens (NULL: the special ones) are made of the template's own bytes
- * alone: where input has a part in one it is plain text. All else is as in tokenizer_encode with
- * TOKENIZER_PARSE_SPECIAL: a word is cut and merged across the borders of input, and other added tokens are
- * text that anybody may write. Codes too; EX_DATAERR where tokenizer_can_mark says so. */
+ * sanitize_control_tokens.) *control is made where it is NULL, for free(), and added to where it is not. 0;
+ * EX_DATAERR with the token that cannot be kept from clients, as it is found in normalized text; -ENOMEM. */
+int tokenizer_find_control(const struct tokenizer *t, const char *source, size_t n, bool **control,
+                           struct why *why);
+/* Ids of a rendered template. Control tokens are made of the template's own bytes alone: where input has a
+ * part in one it is plain text. All else is as in tokenizer_encode with TOKENIZER_PARSE_SPECIAL: a word is
+ * cut and merged across the borders of input, and other added tokens are text that anybody may write. Codes
+ * too. */
 int tokenizer_encode_marked(const struct tokenizer *t, const bool *control, const struct jinja_text *text,
                             unsigned flags, struct token_list *ids, struct why *why);
-/* Whether it can do that: 0, or EX_DATAERR with the special token that is only found in normalized text. */
-int tokenizer_can_mark(const struct tokenizer *t, struct why *why);
 
 /* Largest id + 1. */
 int32_t tokenizer_n_vocab(const struct tokenizer *t);

@@ -77,8 +77,10 @@ int main(int argc, char **argv)
     }
     for (int tools = 0; tools < 2; tools++) {
         const char *source = chat_template_source(t, tools);
-        if (tokenizer_find_control(tokenizer, source, strlen(source), &control))
+        if (tokenizer_find_control(tokenizer, source, strlen(source), &control, &why)) {
+            fprintf(stderr, "chat_lines: %s\n", why.text);
             return 1;
+        }
     }
     char *line = NULL;
     size_t capacity = 0;

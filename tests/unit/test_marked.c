@@ -141,7 +141,7 @@ Test(marked, tokens_of_the_template_come_from_it_alone)
         " \"rstrip\": false, \"single_word\": false}],"
         "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2}, \"merges\": []}}");
     bool *control = NULL;
-    cr_assert_eq(tokenizer_find_control(t, source, sizeof source - 1, &control), 0);
+    cr_assert_eq(tokenizer_find_control(t, source, sizeof source - 1, &control, NULL), 0);
     struct rendered r = render((const char *const[]){"<call>", "<call>\n<b>", "<call>", NULL});
     struct token_list ids = TOKEN_LIST_NULL;
     struct jinja_text text = {(const char *)r.bytes.data, r.bytes.n, r.inputs, r.n_input};
@@ -165,21 +165,37 @@ Test(marked, special_tokens_of_normalized_text_are_refused)
     struct why why = {""};
     snprintf(json, sizeof json, format, "{\"type\": \"Lowercase\"}");
     struct tokenizer *t = text_util_parse(json);
-    struct token_list ids = TOKEN_LIST_NULL;
-    struct jinja_text text = {"<s>a", 4, NULL, 0};
-    cr_assert_eq(tokenizer_can_mark(t, &why), EX_DATAERR);
+    bool *control = NULL;
+    cr_assert_eq(tokenizer_find_control(t, "", 0, &control, &why), EX_DATAERR);
     cr_assert_not_null(strstr(why.text, "'<s>'"), "%s", why.text);
-    cr_assert_eq(tokenizer_encode_marked(t, NULL, &text, 0, &ids, &why), EX_DATAERR);
+    free(control);
     tokenizer_free(t);
     /* Without a normalizer the text stays where it is. */
     snprintf(json, sizeof json, format, "null");
     t = text_util_parse(json);
-    cr_assert_eq(tokenizer_can_mark(t, &why), 0);
+    control = NULL;
+    cr_assert_eq(tokenizer_find_control(t, "", 0, &control, &why), 0);
+    free(control);
     struct rendered r = render((const char *const[]){"<s>a", "a<s>", "<s>", NULL});
-    ids = encode_marked(t, &r);
+    struct token_list ids = encode_marked(t, &r);
     cr_assert_eq(count_special(t, &ids), 2);
     token_list_deinit(&ids);
     buf_deinit(&r.bytes);
+    tokenizer_free(t);
+}
+
+/* SentencePiece finds its user-defined pieces in any text: a template that needs one is refused. */
+Test(marked, user_defined_pieces_of_the_template_are_refused)
+{
+    static const char source[] = "{{ bos_token }}<start_of_turn>user";
+    char path[SUPPORT_PATH];
+    bool *control = NULL;
+    struct why why = {""};
+    support_data(path, "data/tokenizers/gemma-mini-synthetic/tokenizer.model");
+    struct tokenizer *t = text_util_open(path);
+    cr_assert_eq(tokenizer_find_control(t, source, sizeof source - 1, &control, &why), EX_DATAERR);
+    cr_assert_not_null(strstr(why.text, "'<start_of_turn>'"), "%s", why.text);
+    free(control);
     tokenizer_free(t);
 }
 
@@ -189,7 +205,9 @@ static void check_tokenizer(const char *path)
 {
     struct tokenizer *t = text_util_open(path);
     struct why why = {""};
-    cr_assert_eq(tokenizer_can_mark(t, &why), 0, "%s: %s", path, why.text);
+    bool *control = NULL;
+    cr_assert_eq(tokenizer_find_control(t, "", 0, &control, &why), 0, "%s: %s", path, why.text);
+    free(control);
     size_t n_special = 0;
     for (int32_t id = 0; id < tokenizer_n_vocab(t); id++) {
         size_t n;
