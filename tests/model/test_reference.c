@@ -79,11 +79,12 @@ Test(reference, stories260K)
     model_free(model);
 }
 
-static void check_tiny(const char *model_name)
+/* expected_of: the folder with expected.json. */
+static void check_tiny(const char *model_name, const char *expected_of)
 {
     char dir[SUPPORT_PATH], expected[SUPPORT_PATH];
     support_data(dir, model_name);
-    support_data(expected, "data/tiny-random/tiny_llama3");
+    support_data(expected, expected_of);
     struct model *model = fixture_open(dir, NULL, 2, CHUNK);
     struct json *root = fixture_json(expected, "expected.json");
     for (const struct json *c = json_first(json_get(root, "cases")); c; c = json_next(c)) {
@@ -108,12 +109,27 @@ static void check_tiny(const char *model_name)
 
 Test(reference, tiny_llama3)
 {
-    check_tiny("data/tiny-random/tiny_llama3");
+    check_tiny("data/tiny-random/tiny_llama3", "data/tiny-random/tiny_llama3");
 }
 
 Test(reference, tiny_llama3_sharded)
 {
-    check_tiny("data/tiny-random/tiny_llama3_sharded");
+    check_tiny("data/tiny-random/tiny_llama3_sharded", "data/tiny-random/tiny_llama3");
+}
+
+Test(reference, tiny_mistral)
+{
+    check_tiny("data/tiny-random/tiny_mistral", "data/tiny-random/tiny_mistral");
+}
+
+Test(reference, tiny_qwen3)
+{
+    check_tiny("data/tiny-random/tiny_qwen3", "data/tiny-random/tiny_qwen3");
+}
+
+Test(reference, tiny_gemma3)
+{
+    check_tiny("data/tiny-random/tiny_gemma3", "data/tiny-random/tiny_gemma3");
 }
 
 Test(reference, demo_model)
