@@ -10,6 +10,7 @@ pages="
 tests/list_protocol man/lorch-protocol.7
 tests/list_lorchctl man/lorchctl.1
 tests/list_lorchd man/lorchd.8
+tests/list_models man/lorch-models.7
 "
 
 page_items() {
