@@ -171,8 +171,8 @@ static void add_percent_number(struct percent *p, struct jinja_spec *spec, bool 
                                    .fill = &zero};
         int64_t i = 0;
         bool negative = jinja_value_is_whole(v, &i) && i < 0;
-        inner.width = spec->precision + (negative || spec->sign) +
-                      (spec->alternative && spec->type != 'd' ? 2 : 0);
+        inner.width =
+            spec->precision + (negative || spec->sign) + (spec->alternative && spec->type != 'd' ? 2 : 0);
         if (spec->zeros && !left && inner.width < spec->width)
             inner.width = spec->width;
         struct jinja_builder b = jinja_string_build(p->run);
@@ -347,9 +347,10 @@ static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, stru
         spec->grouping = t[at++];
     if (at < s->n && t[at] == '.') {
         size_t from = ++at;
-        while (at < s->n && t[at] >= '0' && t[at] <= '9')
-            at++;
-        if (!all_digits(s, from, at, &spec->precision))
+        for (spec->precision = 0; at < s->n && t[at] >= '0' && t[at] <= '9'; at++)
+            if (spec->precision <= JINJA_FORMAT_WIDTH)
+                spec->precision = spec->precision * 10 + (t[at] - '0');
+        if (at == from)
             return false;
     }
     if (at < s->n)
@@ -399,9 +400,10 @@ static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_
         return;
     }
     bool ok = parse_spec(f->run, format, &spec);
-    if (spec.width > JINJA_FORMAT_WIDTH || (spec.precision > JINJA_FORMAT_PRECISION && v.kind != JINJA_STRING)) {
-        jinja_run_stop(f->run, JINJA_E_LIMIT, "a width beyond %d or a precision beyond %d", JINJA_FORMAT_WIDTH,
-                       JINJA_FORMAT_PRECISION);
+    if (spec.width > JINJA_FORMAT_WIDTH ||
+        (spec.precision > JINJA_FORMAT_PRECISION && v.kind != JINJA_STRING)) {
+        jinja_run_stop(f->run, JINJA_E_LIMIT, "a width beyond %d or a precision beyond %d",
+                       JINJA_FORMAT_WIDTH, JINJA_FORMAT_PRECISION);
         return;
     }
     if (!ok || !fits(v, &spec)) {

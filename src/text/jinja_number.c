@@ -64,42 +64,32 @@ static void write_int(struct jinja_value v, char type, char out[MAX_DIGITS], con
         snprintf(out, MAX_DIGITS, "%" PRIu64, magnitude);
 }
 
-/* Without a type: repr() without a precision, else 'g' that shows at least one decimal. */
+/* Without a type: repr() without a precision, else 'g' that shows at least one decimal and goes over to
+ * exponents one digit earlier. The alternative form always has a point, and keeps zeros. */
 static void write_float_plain(double x, const struct jinja_spec *spec, char out[MAX_DIGITS])
 {
+    char digits[MAX_DIGITS];
     if (spec->precision < 0) {
-        jinja_repr_float(x, out);
+        jinja_repr_float(x, digits);
+        size_t n = spec->alternative && !strchr(digits, '.') ? strcspn(digits, "e") : strlen(digits);
+        snprintf(out, MAX_DIGITS, "%.*s%s%s", (int)n, digits, digits[n] ? "." : "", digits + n);
         return;
     }
     int precision = spec->precision ? (int)spec->precision : 1;
-    char digits[MAX_DIGITS];
-    snprintf(digits, sizeof digits, "%.*e", precision - 1, x);
-    int exponent = atoi(strchr(digits, 'e') + 1);
-    /* Python goes over to exponents one digit earlier than %g here. */
-    if (exponent < -4 || exponent >= precision - 1 + (precision == 0)) {
-        snprintf(out, MAX_DIGITS, "%.*g", precision, x);
-        if (strchr(out, 'e') || exponent < -4)
-            return;
-        /* %g would not use an exponent yet. */
-        char *point = strchr(digits, '.'), *e = strchr(digits, 'e');
-        char tail[16];
-        snprintf(tail, sizeof tail, "%s", e);
-        if (point) {
-            char *end = e;
-            while (end > point + 1 && end[-1] == '0')
-                end--;
-            if (end == point + 1)
-                end = point;
-            *end = '\0';
-        } else {
-            *e = '\0';
-        }
-        snprintf(out, MAX_DIGITS, "%.1000s%s", digits, tail);
+    snprintf(digits, sizeof digits, spec->alternative ? "%#.*e" : "%.*e", precision - 1, x);
+    char *e = strchr(digits, 'e'), *end = e;
+    int exponent = atoi(e + 1);
+    if (exponent >= -4 && exponent < precision - 1) {
+        snprintf(out, MAX_DIGITS - 2, spec->alternative ? "%#.*g" : "%.*g", precision, x);
+        strcat(out, strchr(out, '.') ? "" : ".0");
         return;
     }
-    snprintf(out, MAX_DIGITS - 2, "%.*g", precision, x);
-    if (!strchr(out, '.'))
-        strcat(out, ".0");
+    if (!spec->alternative && strchr(digits, '.')) {
+        while (end[-1] == '0')
+            end--;
+        end -= end[-1] == '.';
+    }
+    snprintf(out, MAX_DIGITS, "%.*s%s", (int)(end - digits), digits, e);
 }
 
 /* The magnitude of a float. */

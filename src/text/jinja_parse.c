@@ -159,6 +159,7 @@ static struct jinja_node *parse_for_body(struct jinja_parser *p, size_t at, stru
 static struct jinja_node *parse_for(struct jinja_parser *p, size_t at)
 {
     struct jinja_node *otherwise = NULL;
+    unsigned in_loop = p->in_loop;
     size_t first = p->n_stack;
     p->in_for++;
     struct jinja_node *target = jinja_expr_target(p, false, "in");
@@ -170,12 +171,14 @@ static struct jinja_node *parse_for(struct jinja_parser *p, size_t at)
     struct jinja_node *iter = jinja_expr_tuple(p, false, "recursive");
     struct jinja_node *condition = parse_condition(p, target);
     bool recursive = jinja_parser_skip_name(p, "recursive");
+    p->in_loop = recursive ? 0 : in_loop; /* a recursive loop is a function */
     struct jinja_node *body = parse_for_body(p, at, target);
     if (jinja_parser_skip_name(p, "else"))
         otherwise = parse_scope(p, "endfor");
     else
         jinja_parser_next(p);
     p->in_for--;
+    p->in_loop = in_loop;
     jinja_parser_push(p, iter);
     jinja_parser_push(p, body);
     jinja_parser_push(p, otherwise);

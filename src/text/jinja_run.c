@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "src/base/mem.h"
+
 int jinja_run_new(struct jinja_run **ret_run, const struct jinja_limits *limits)
 {
     static const struct jinja_limits defaults = {JINJA_DEFAULT_MEMORY, JINJA_DEFAULT_OUTPUT,
@@ -43,6 +44,13 @@ void jinja_run_set_now(struct jinja_run *run, const struct tm *now)
 void jinja_run_set(struct jinja_run *run, const char *name, struct jinja_value value)
 {
     jinja_value_set_text(run, (struct jinja_value){.kind = JINJA_DICT, .dict = run->variables}, name, value);
+}
+
+void jinja_run_set_members(struct jinja_run *run, struct jinja_value dict)
+{
+    struct jinja_value variables = {.kind = JINJA_DICT, .dict = run->variables};
+    for (size_t i = 0; dict.kind == JINJA_DICT && i < dict.dict->n; i++)
+        jinja_value_set(run, variables, dict.dict->entries[i].key, dict.dict->entries[i].value);
 }
 
 static void stop(struct jinja_run *run, int code, const char *format, va_list args)

@@ -1,16 +1,14 @@
 /* Renders templates line by line, for contrib/compare-templates; no test by itself.
  *
- * In: {"template": "...", "context": {...}, "now": [year, month, day, hour, minute, second, weekday,
- * yearday]}, now may be missing. Out: {"text": "...", "inputs": [[first, bytes], ...]} or {"error": "...",
- * "raised": true}. */
+ * In: {"template": "...", "context": {...}, "now": [year - 1900, month from 0, day, hour, minute, second,
+ * weekday, yearday]}. Out: {"text": "...", "inputs": [[first, bytes], ...]} or {"error": "...", "code": N}.
+ */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/buf.h"
-#include "src/base/jsonread.h"
 #include "src/text/jinja.h"
 #include "src/text/jinja_json.h"
 
@@ -29,98 +27,65 @@ static void put_string(const char *key, const char *text, size_t n)
     putchar('"');
 }
 
-/* The members of a line: where the text of each value is. */
-struct line {
-    struct buf template;
-    const char *context;
-    size_t n_context;
-    struct tm now;
-    bool has_now;
-};
-
-static int *const_field(struct tm *tm, int i)
+static struct tm read_now(const struct jinja_list *now)
 {
-    int *fields[] = {&tm->tm_year, &tm->tm_mon, &tm->tm_mday, &tm->tm_hour,
-                     &tm->tm_min,  &tm->tm_sec, &tm->tm_wday, &tm->tm_yday};
-    return i < 8 ? fields[i] : &tm->tm_isdst;
+    struct tm tm = {0};
+    int *fields[] = {&tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+                     &tm.tm_min,  &tm.tm_sec, &tm.tm_wday, &tm.tm_yday};
+    for (size_t i = 0; i < now->n && i < sizeof fields / sizeof fields[0]; i++)
+        *fields[i] = (int)now->items[i].integer;
+    return tm;
 }
 
-static bool read_line(struct line *l, const char *text, size_t n, struct why *why)
+/* The line is ours to be right: only its JSON is checked. */
+static int render(struct jinja_run *run, struct jinja **t, const char *line, size_t n, struct why *why)
 {
-    struct jsonread r;
-    jsonread_init(&r, text, n, why);
-    bool ok = jsonread_next(&r) == JSONREAD_OBJECT;
-    while (ok && jsonread_next(&r) == JSONREAD_KEY) {
-        bool is_template = jsonread_is(&r, "template"), is_context = jsonread_is(&r, "context");
-        bool is_now = jsonread_is(&r, "now");
-        jsonread_next(&r);
-        size_t from = r.item_at;
-        if (is_template && r.kind == JSONREAD_STRING)
-            ok = buf_push(&l->template, r.string, r.n_string) == 0;
-        if (is_now) {
-            l->has_now = true;
-            for (int i = 0; jsonread_next(&r) == JSONREAD_INT; i++)
-                *const_field(&l->now, i) = (int)r.integer;
-            continue;
-        }
-        ok = ok && jsonread_skip(&r);
-        if (is_context) {
-            l->context = text + from;
-            l->n_context = r.item_at + 1 - from;
-        }
-    }
-    ok = ok && r.kind == JSONREAD_OBJECT_END;
-    jsonread_deinit(&r);
-    return ok;
-}
-
-static int render(struct line *l, struct why *why, bool inputs)
-{
-    struct jinja *t = NULL;
-    struct jinja_run *run = NULL;
-    struct jinja_value context;
+    struct jinja_value input, template, context, now;
     struct jinja_text text;
-    int r = jinja_parse(&t, (char *)l->template.data, l->template.n, why);
-    if (r == 0)
-        r = jinja_run_new(&run, NULL);
-    if (r == 0 && l->has_now)
-        jinja_run_set_now(run, &l->now);
-    if (r == 0)
-        r = jinja_json_read(run, l->context, l->n_context, JINJA_INPUT, &context, why);
-    for (size_t i = 0; r == 0 && i < context.dict->n; i++)
-        jinja_run_set(
-            run, strndup(context.dict->entries[i].key.string->text, context.dict->entries[i].key.string->n),
-            context.dict->entries[i].value);
-    if (r == 0)
-        r = jinja_render(run, t, &text, why);
-    if (r == 0) {
-        put_string("text", text.text, text.n);
-        printf(", \"inputs\": [");
-        for (size_t i = 0; inputs && i < text.n_input; i++)
-            printf("%s[%zu, %zu]", i ? ", " : "", text.inputs[i].first, text.inputs[i].n);
-        printf("]}\n");
+    int r = jinja_json_read(run, line, n, JINJA_INPUT, &input, why);
+    if (r)
+        return r;
+    template = jinja_value_get_text(run, input.dict, "template");
+    context = jinja_value_get_text(run, input.dict, "context");
+    now = jinja_value_get_text(run, input.dict, "now");
+    if (now.kind == JINJA_LIST) {
+        struct tm tm = read_now(now.list);
+        jinja_run_set_now(run, &tm);
     }
-    jinja_run_free(run);
-    jinja_free(t);
-    return r;
+    jinja_run_set_members(run, context);
+    r = jinja_parse(t, template.string->text, template.string->n, why);
+    if (r == 0)
+        r = jinja_render(run, *t, &text, why);
+    if (r)
+        return r;
+    put_string("text", text.text, text.n);
+    printf(", \"inputs\": [");
+    for (size_t i = 0; i < text.n_input; i++)
+        printf("%s[%zu, %zu]", i ? ", " : "", text.inputs[i].first, text.inputs[i].n);
+    printf("]}\n");
+    return 0;
 }
 
 int main(void)
 {
-    char *text = NULL;
+    char *line = NULL;
     size_t capacity = 0;
     ssize_t n;
-    while ((n = getline(&text, &capacity, stdin)) > 0) {
-        struct line l = {.context = "{}", .n_context = 2};
-        struct why why = {""};
-        int r = read_line(&l, text, (size_t)n, &why) ? render(&l, &why, true) : 1;
+    while ((n = getline(&line, &capacity, stdin)) > 0) {
+        struct why why = {"out of memory"};
+        struct jinja_run *run = NULL;
+        struct jinja *t = NULL;
+        int r = jinja_run_new(&run, NULL);
+        if (r == 0)
+            r = render(run, &t, line, (size_t)n, &why);
         if (r) {
             put_string("error", why.text, strlen(why.text));
             printf(", \"code\": %d}\n", r);
         }
         fflush(stdout);
-        buf_deinit(&l.template);
+        jinja_free(t);
+        jinja_run_free(run);
     }
-    free(text);
+    free(line);
     return 0;
 }
