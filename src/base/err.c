@@ -8,9 +8,14 @@
 #include <string.h>
 #include <sysexits.h>
 
-/* A name out of a file may hold anything; a terminal or a journal should not have to take it. */
+#include "src/base/utf8.h"
+
+/* A name out of a file may hold anything; a terminal, a journal or a frame should not have to take it. */
 char *why_make_visible(char *s)
 {
+    size_t n = strlen(s);
+    for (size_t at = utf8_check(s, n); at < n; at += utf8_check(s + at, n - at))
+        s[at] = '?';
     for (unsigned char *c = (unsigned char *)s; *c; c++) {
         if (*c < 0x20 || *c == 0x7f)
             *c = '?';

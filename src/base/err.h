@@ -16,8 +16,8 @@ struct why {
 };
 
 /* Writes the sentence (cut at the buffer's size at a character's border, always terminated, control
- * characters made visible) and returns code, so that a failure is one line: return why_set(why, EX_DATAERR,
- * "tensor '%s' ...", name). No argument may be why->text itself. */
+ * characters and what is no UTF-8 made visible) and returns code, so that a failure is one line: return
+ * why_set(why, EX_DATAERR, "tensor '%s' ...", name). No argument may be why->text itself. */
 int why_set(struct why *why, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "prefix: " before the sentence, for a caller that knows the file it was about. Returns code. */
@@ -28,5 +28,5 @@ int why_prefix(struct why *why, int code, const char *format, ...) __attribute__
  * EX_IOERR. */
 int why_errno(struct why *why, int error, const char *path);
 
-/* Replaces control characters by '?', in place. Returns s. */
+/* Replaces control characters and bytes that are no UTF-8 by '?', in place. Returns s. */
 char *why_make_visible(char *s);

@@ -53,12 +53,11 @@ static bool bind_named(struct jinja_run *run, const char *function, const struct
         size_t k = 0;
         while (k < n_param && (params[k].n_name != key->n || memcmp(params[k].name, key->text, key->n) != 0))
             k++;
-        int n = key->n < 100 ? (int)key->n : 100;
         if (k == n_param || !jinja_value_is_missing(bound[k])) {
             jinja_run_fail(run,
-                           k == n_param ? "%s() got an unexpected keyword argument '%.*s'"
-                                        : "%s() got multiple values for argument '%.*s'",
-                           function, n, key->text);
+                           k == n_param ? "%s() got an unexpected keyword argument %s"
+                                        : "%s() got multiple values for argument %s",
+                           function, jinja_repr_short(run, args->named->entries[i].key));
             return false;
         }
         bound[k] = args->named->entries[i].value;

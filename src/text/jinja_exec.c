@@ -303,8 +303,8 @@ static void bind_rest(struct jinja_run *run, struct jinja_frame *f, const struct
     if (kwargs)
         *slot_of(f, kwargs) = rest;
     else if (rest.dict->n)
-        jinja_run_fail(run, "a macro takes no keyword argument '%.100s'",
-                       rest.dict->entries[0].key.string->text);
+        jinja_run_fail(run, "a macro takes no keyword argument %s",
+                       jinja_repr_short(run, rest.dict->entries[0].key));
     if (!varargs && args->n > node->n_param)
         jinja_run_fail(run, "a macro takes not more than %u argument(s)", node->n_param);
     if (!varargs)

@@ -381,7 +381,5 @@ struct jinja_value jinja_filter_apply(struct jinja_run *run, struct jinja_value 
     const struct jinja_function *f = name.kind == JINJA_STRING ? jinja_filter_find(name.string) : NULL;
     if (f)
         return jinja_call_function(run, f, v, args);
-    return jinja_run_fail(run, "No filter named %.*s.",
-                          (int)(name.kind == JINJA_STRING ? name.string->n % 100 : 1),
-                          name.kind == JINJA_STRING ? name.string->text : "?");
+    return jinja_run_fail(run, "No filter named %s.", jinja_repr_short(run, name));
 }

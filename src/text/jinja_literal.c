@@ -227,8 +227,8 @@ static bool is_blank(char c)
     return c == ' ' || (c >= 9 && c <= 13);
 }
 
-/* The text with decimal digits of all scripts as ASCII ones, white space around it left out; 0 for one that is
- * too long or has something else. */
+/* The text with decimal digits of all scripts as ASCII ones, white space around it left out; 0 for one that
+ * is too long or has something else. */
 static size_t normalize(const char *text, size_t n, char out[MAX_FLOAT])
 {
     size_t n_out = 0;

@@ -14,7 +14,7 @@
 
 static struct jinja_node *parse_statement(struct jinja_parser *p);
 
-/* Names that end a body: up to four, the unused ones NULL. */
+/* Names that end a body, the unused ones NULL; the last one closes the statement. */
 struct ends {
     const char *names[3];
 };
@@ -25,6 +25,14 @@ static bool is_end(const struct jinja_parser *p, const struct ends *ends)
         if (jinja_parser_is_name(p, ends->names[i]))
             return true;
     return false;
+}
+
+static const char *closing(const struct ends *ends)
+{
+    size_t i = 0;
+    while (i + 1 < 3 && ends->names[i + 1])
+        i++;
+    return ends->names[i];
 }
 
 static bool expect_block_end(struct jinja_parser *p)
@@ -75,7 +83,7 @@ static struct jinja_node *parse_block(struct jinja_parser *p, const struct ends 
         }
     }
     if (ends && !p->error)
-        return jinja_parser_fail(p, at, "unexpected end of template, looking for '%s'", ends->names[0]);
+        return jinja_parser_fail(p, at, "unexpected end of template, looking for '%s'", closing(ends));
     return jinja_parser_node(p, JINJA_BLOCK, at, first);
 }
 
@@ -146,7 +154,7 @@ static struct jinja_node *parse_condition(struct jinja_parser *p, const struct j
 
 static struct jinja_node *parse_for_body(struct jinja_parser *p, size_t at, struct jinja_node *target)
 {
-    static const struct ends ends = {{"endfor", "else"}};
+    static const struct ends ends = {{"else", "endfor"}};
     size_t first = p->n_stack;
     p->in_loop++;
     jinja_parser_push(p, parse_body(p, &ends));

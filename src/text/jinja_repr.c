@@ -242,3 +242,16 @@ struct jinja_value jinja_repr_text(struct jinja_run *run, struct jinja_value v)
     jinja_repr_add_text(&b, v);
     return jinja_string_done(&b);
 }
+
+const char *jinja_repr_short(struct jinja_run *run, struct jinja_value v)
+{
+    enum { MOST = 100 }; /* bytes; one that cuts a character is made visible where the sentence is made */
+    const struct jinja_string *s = jinja_repr_value(run, v).string;
+    size_t n = s->n < MOST ? s->n : MOST;
+    char *text = jinja_run_alloc(run, n + 1, 1);
+    if (!text)
+        return "";
+    memcpy(text, s->text, n);
+    text[n] = '\0';
+    return text;
+}

@@ -11,5 +11,7 @@ struct jinja_value jinja_repr_text(struct jinja_run *run, struct jinja_value v);
 struct jinja_value jinja_repr_value(struct jinja_run *run, struct jinja_value v);
 void jinja_repr_add_text(struct jinja_builder *b, struct jinja_value v);
 void jinja_repr_add_value(struct jinja_builder *b, struct jinja_value v);
+/* repr() for a sentence: cut where it is long, NUL-terminated. */
+const char *jinja_repr_short(struct jinja_run *run, struct jinja_value v);
 /* repr(float): the fewest digits that read back as the same number. */
 void jinja_repr_float(double x, char out[JINJA_REPR_FLOAT]);

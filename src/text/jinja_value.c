@@ -90,16 +90,14 @@ struct jinja_value jinja_value_fail_undefined(struct jinja_run *run, struct jinj
     const struct jinja_undefined *u = v.undefined;
     if (u->hint)
         return jinja_run_fail(run, "%s", u->hint);
-    const struct jinja_string *name = jinja_repr_value(run, u->name).string;
-    int n = name->n < 200 ? (int)name->n : 200;
+    const char *name = jinja_repr_short(run, u->name);
     if (jinja_value_is_missing(u->owner))
-        return jinja_run_fail(run, "%.*s is undefined", n, name->text);
+        return jinja_run_fail(run, "%s is undefined", name);
     char owner[64];
     snprintf(owner, sizeof owner, u->owner.kind == JINJA_NONE ? "None" : "%s object",
              jinja_value_type(u->owner));
-    return jinja_value_is_string(u->name)
-               ? jinja_run_fail(run, "'%s' has no attribute %.*s", owner, n, name->text)
-               : jinja_run_fail(run, "%s has no element %.*s", owner, n, name->text);
+    return jinja_value_is_string(u->name) ? jinja_run_fail(run, "'%s' has no attribute %s", owner, name)
+                                          : jinja_run_fail(run, "%s has no element %s", owner, name);
 }
 
 /* ---- lists ---- */

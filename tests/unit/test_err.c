@@ -29,6 +29,13 @@ Test(err, control_characters_are_visible)
     cr_assert_str_eq(why.text, "??1m \xc2\xa0 \xc3\xa9", "C1 controls go, other characters stay");
 }
 
+Test(err, bytes_that_are_no_text_are_visible)
+{
+    struct why why;
+    why_set(&why, 1, "a\xe9z \xf0\x9f\x99 \xc3\xa9%.*s", 2, "\xe2\x82\xac");
+    cr_assert_str_eq(why.text, "a?z ??? \xc3\xa9??");
+}
+
 Test(err, a_long_sentence_is_cut_between_characters)
 {
     struct why why;
