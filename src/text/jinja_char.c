@@ -260,6 +260,16 @@ bool jinja_char_is_decimal(uint32_t c)
     return category(c) == UTF8PROC_CATEGORY_ND;
 }
 
+int jinja_char_decimal(uint32_t c)
+{
+    uint32_t zero = c;
+    if (!jinja_char_is_decimal(c))
+        return -1;
+    while (zero > 0 && jinja_char_is_decimal(zero - 1)) /* they stand in tens, those of zero first */
+        zero--;
+    return (int)((c - zero) % 10);
+}
+
 bool jinja_char_is_digit(uint32_t c)
 {
     return jinja_char_is_decimal(c) || WITHIN(digits, c);

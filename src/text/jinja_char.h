@@ -10,6 +10,8 @@ enum { JINJA_CHAR_MAX_CASE = 3 }; /* characters that one becomes when its case c
 bool jinja_char_is_space(uint32_t c);
 bool jinja_char_is_alpha(uint32_t c);
 bool jinja_char_is_decimal(uint32_t c);
+/* The value of a decimal digit of any script, -1 for another character. */
+int jinja_char_decimal(uint32_t c);
 bool jinja_char_is_digit(uint32_t c);
 bool jinja_char_is_numeric(uint32_t c);
 bool jinja_char_is_alnum(uint32_t c);

@@ -142,15 +142,17 @@ FILTER(indent)
     const struct jinja_string *s = v.string;
     struct jinja_builder b = jinja_string_build(run);
     size_t at = 0, next;
+    enum jinja_origin origin = JINJA_TRUSTED; /* of the line break before this line */
     bool is_first = true;
     do {
         size_t end = jinja_string_line(s, at, &next);
         if (!is_first)
-            jinja_string_add(&b, "\n", 1, JINJA_TRUSTED);
+            jinja_string_add(&b, "\n", 1, origin);
         if (is_first ? first : blank || end > at)
             jinja_string_add_repeated(&b, unit, times > 0 ? (size_t)times : 0);
         jinja_string_add_part(&b, s, at, end - at);
         is_first = false;
+        origin = end < s->n ? jinja_string_origin(s, end) : JINJA_TRUSTED;
         /* A line break at the end begins no line, but the filter adds one of its own. */
         if (next == end || !jinja_run_step(run, 1))
             break;

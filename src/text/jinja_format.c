@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/utf8.h"
+#include "src/text/jinja_char.h"
 #include "src/text/jinja_get.h"
 #include "src/text/jinja_math.h"
 #include "src/text/jinja_repr.h"
@@ -194,7 +195,7 @@ static void add_percent_char(struct percent *p, struct jinja_spec *spec, bool le
     int64_t code;
     spec->align = left ? '<' : '>';
     if (jinja_value_is_whole(v, &code) && code >= 0 && code < 0x110000 && (code < 0xd800 || code >= 0xe000))
-        jinja_string_add_code(&b, (uint32_t)code, JINJA_TRUSTED);
+        jinja_string_add_code(&b, (uint32_t)code, JINJA_INPUT); /* numbers have no marks */
     else if (v.kind == JINJA_STRING && v.string->n_char == 1)
         jinja_string_add_all(&b, v.string);
     else
@@ -263,15 +264,24 @@ struct braces {
 static void add_braces(struct braces *f, struct jinja_builder *out, const struct jinja_string *format,
                        int depth);
 
+/* A number in decimal digits of any script from *at on, which moves behind it; false: there is none. */
+static bool read_number(const struct jinja_string *s, size_t *at, size_t to, int64_t *ret_number)
+{
+    enum { MOST = 1 << 30 }; /* larger ones stay about there: beyond every limit */
+    size_t from = *at;
+    int digit;
+    *ret_number = 0;
+    while (*at < to && (digit = jinja_char_decimal(utf8_decode((const uint8_t *)s->text + *at))) >= 0) {
+        if (*ret_number < MOST)
+            *ret_number = *ret_number * 10 + digit;
+        *at += utf8_length((uint8_t)s->text[*at]);
+    }
+    return *at > from;
+}
+
 static bool all_digits(const struct jinja_string *s, size_t from, size_t to, int64_t *ret_number)
 {
-    *ret_number = 0;
-    for (size_t i = from; i < to; i++) {
-        if (s->text[i] < '0' || s->text[i] > '9' || *ret_number > JINJA_FORMAT_WIDTH)
-            return false;
-        *ret_number = *ret_number * 10 + (s->text[i] - '0');
-    }
-    return to > from;
+    return read_number(s, &from, to, ret_number) && from == to;
 }
 
 static struct jinja_value first_of(struct braces *f, const struct jinja_string *s, size_t from, size_t to)
@@ -341,18 +351,13 @@ static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, stru
         spec->zeros = true;
         spec->fill = spec->fill ? spec->fill : &zero;
     }
-    for (; at < s->n && t[at] >= '0' && t[at] <= '9' && spec->width <= JINJA_FORMAT_WIDTH; at++)
-        spec->width = spec->width * 10 + (t[at] - '0');
+    read_number(s, &at, s->n, &spec->width);
     if (at < s->n && (t[at] == ',' || t[at] == '_'))
         spec->grouping = t[at++];
-    if (at < s->n && t[at] == '.') {
-        size_t from = ++at;
-        for (spec->precision = 0; at < s->n && t[at] >= '0' && t[at] <= '9'; at++)
-            if (spec->precision <= JINJA_FORMAT_WIDTH)
-                spec->precision = spec->precision * 10 + (t[at] - '0');
-        if (at == from)
-            return false;
-    }
+    if (at < s->n && t[at] == '.' && (at++, !read_number(s, &at, s->n, &spec->precision)))
+        return false;
+    if (at < s->n && t[at] == '\0')
+        return false;
     if (at < s->n)
         spec->type = t[at++];
     return at == s->n;
@@ -426,7 +431,7 @@ static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_
         if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || spec.sign)
             jinja_run_fail(f->run, "%%c arg not in range(0x110000)");
         else
-            jinja_string_add_code(&b, (uint32_t)code, JINJA_TRUSTED);
+            jinja_string_add_code(&b, (uint32_t)code, JINJA_INPUT); /* numbers have no marks */
         spec.align = spec.align == '=' ? '>' : spec.align;
         jinja_format_add_text(out, &spec, jinja_string_done(&b).string);
         return;

@@ -148,11 +148,11 @@ GLOBAL(strftime_now)
             jinja_string_add_part(&b, format, i, 1);
             continue;
         }
-        i++;
+        enum jinja_origin origin = jinja_string_origin(format, i++);
         if (spec[1] == 'f')
-            jinja_string_add_format(&b, "000000");
-        else if (strchr("aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyY%", spec[1]))
-            jinja_string_add(&b, text, strftime(text, sizeof text, spec, &run->now), JINJA_TRUSTED);
+            jinja_string_add(&b, "000000", 6, origin);
+        else if (spec[1] && strchr("aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyY%", spec[1]))
+            jinja_string_add(&b, text, strftime(text, sizeof text, spec, &run->now), origin);
         else if (spec[1] != 'z' && spec[1] != 'Z')
             return jinja_run_fail(run, "strftime_now: an unknown format '%%%c'", spec[1] & 0x7f);
     }

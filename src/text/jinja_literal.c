@@ -233,15 +233,11 @@ static size_t normalize(const char *text, size_t n, char out[MAX_FLOAT])
 {
     size_t n_out = 0;
     for (size_t i = 0; i < n; i += utf8_length((uint8_t)text[i])) {
-        uint32_t c = utf8_decode((const uint8_t *)text + i), zero = c;
-        if (c >= 0x80 && jinja_char_is_decimal(c)) {
-            /* Digits stand in tens, those of zero first. */
-            while (jinja_char_is_decimal(zero - 1))
-                zero--;
-            c = '0' + (c - zero) % 10;
-        } else if (c >= 0x80) {
+        uint32_t c = utf8_decode((const uint8_t *)text + i);
+        if (c >= 0x80 && jinja_char_is_decimal(c))
+            c = (uint32_t)('0' + jinja_char_decimal(c));
+        else if (c >= 0x80)
             c = jinja_char_is_space(c) ? ' ' : '?';
-        }
         if (c == ' ' && n_out == 0)
             continue;
         if (n_out == MAX_FLOAT)

@@ -209,12 +209,13 @@ METHOD(expandtabs)
 {
     int64_t size = jinja_call_whole(run, args->v[0], 8), column = 0;
     const struct jinja_string *s = self.string;
-    struct jinja_string blank = {.text = " ", .n = 1, .n_char = 1};
     struct jinja_builder b = jinja_string_build(run);
     for (size_t i = 0, n; i < s->n && !run->code; i += n) {
         n = utf8_length((uint8_t)s->text[i]);
         if (s->text[i] == '\t') {
             int64_t blanks = size > 0 ? size - column % size : 0;
+            struct jinja_string blank = {
+                .text = " ", .n = 1, .n_char = 1, .origin = (uint8_t)jinja_string_origin(s, i)};
             jinja_string_add_repeated(&b, &blank, (size_t)blanks);
             column += blanks;
             continue;
