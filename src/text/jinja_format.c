@@ -44,6 +44,11 @@ struct jinja_value jinja_format_replace(struct jinja_run *run, const struct jinj
     return jinja_string_done_safe(&b, s->is_safe);
 }
 
+static bool is_one_of(char c, const char *set)
+{
+    return c && strchr(set, c);
+}
+
 /* ---- % ---- */
 
 struct percent {
@@ -110,7 +115,7 @@ static int64_t read_count(struct percent *p, int64_t limit)
 static struct jinja_spec read_spec(struct percent *p, bool *ret_left)
 {
     struct jinja_spec spec = {.precision = -1};
-    for (; strchr("-+ #0", current(p)) && current(p); p->at++) {
+    for (; is_one_of(current(p), "-+ #0"); p->at++) {
         char c = current(p);
         *ret_left |= c == '-';
         if (c == '+' || (c == ' ' && spec.sign != '+'))
@@ -126,7 +131,7 @@ static struct jinja_spec read_spec(struct percent *p, bool *ret_left)
         int64_t precision = read_count(p, JINJA_FORMAT_PRECISION);
         spec.precision = precision < 0 ? 0 : precision;
     }
-    if (current(p) && strchr("hlL", current(p)))
+    if (is_one_of(current(p), "hlL"))
         p->at++;
     return spec;
 }
@@ -217,7 +222,7 @@ static void add_conversion(struct percent *p)
     if (p->run->code)
         return;
     p->at++;
-    if (spec.type == '\0' || !strchr("srdiuxXoeEfFgGc", spec.type)) {
+    if (!is_one_of(spec.type, "srdiuxXoeEfFgGc")) {
         jinja_run_fail(p->run, spec.type ? "unsupported format character" : "incomplete format");
         return;
     }
@@ -335,14 +340,14 @@ static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, stru
     *spec = (struct jinja_spec){.precision = -1};
     const char *t = s->text;
     size_t at = 0, first = s->n ? utf8_length((uint8_t)t[0]) : 0;
-    if (first && first < s->n && strchr("<>=^", t[first])) {
+    if (first && first < s->n && is_one_of(t[first], "<>=^")) {
         spec->fill = jinja_string_part(run, s, 0, first).string;
         spec->align = t[first];
         at = first + 1;
-    } else if (s->n && strchr("<>=^", t[0])) {
+    } else if (s->n && is_one_of(t[0], "<>=^")) {
         spec->align = t[at++];
     }
-    if (at < s->n && strchr("+- ", t[at]))
+    if (at < s->n && is_one_of(t[at], "+- "))
         spec->sign = t[at++];
     if (at < s->n && t[at] == '#')
         spec->alternative = t[at++];
@@ -454,7 +459,7 @@ static void add_field(struct braces *f, struct jinja_builder *out, const struct 
     if (end < to && s->text[end] == '!') {
         conversion = end + 1 < to ? s->text[end + 1] : ' ';
         end += 2;
-        if (!strchr("rsa", conversion) || (end < to && s->text[end] != ':') || end > to) {
+        if (!is_one_of(conversion, "rsa") || (end < to && s->text[end] != ':') || end > to) {
             jinja_run_fail(f->run, "an unknown conversion in a format");
             return;
         }
