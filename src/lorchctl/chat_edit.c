@@ -164,7 +164,8 @@ static bool prepare(struct chat_edit *edit, const char *path)
     el_set(edit->el, EL_EDITOR, "emacs");
     el_set(edit->el, EL_HIST, history, edit->history);
     el_set(edit->el, EL_GETCFN, read_character);
-    el_set(edit->el, EL_ADDFN, "lorch-complete", "complete a command", complete);
+    el_wset(edit->el, EL_ADDFN, L"lorch-complete", L"complete a command",
+            complete); /* el_set leaks the names */
     el_set(edit->el, EL_BIND, "^I", "lorch-complete", NULL);
     el_source(edit->el, NULL);
     conn_catch(SIGWINCH, on_resize);

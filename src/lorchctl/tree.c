@@ -20,6 +20,8 @@ static bool put_item(struct jsonread *reader, struct msg_out *out, enum proto_fi
         msg_close_part(out);
         return true;
     case JSONREAD_KEY:
+        if (reader->n_string == 0 || reader->n_string > PROTO_MAX_KEY)
+            return false;
         msg_key(out, reader->string, reader->n_string);
         return true;
     case JSONREAD_STRING:

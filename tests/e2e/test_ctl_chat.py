@@ -146,6 +146,7 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client, tempfile.Tempora
         text = '{"enable_thinking": false, "n": [1, 2.5, null, {"a": "b"}]}'
         equal(chat(FOX, *GREEDY, "--chat-template-kwargs", text), answer(("user", FOX)) + "\n")
         chat(FOX, "--chat-template-kwargs", '{"a": ' + 9 * "[" + 9 * "]" + "}", want=64)
+        chat(FOX, "--chat-template-kwargs", '{"": 1}', want=64)
 
     @point("arguments are refused, and a server that is not there is told at once")
     def _():
