@@ -26,6 +26,25 @@ static void touch(const struct msg_value *v)
     }
 }
 
+/* A map whose members have rows: those that must be there are. */
+static void touch_map(enum proto_message part, const struct msg_value *map)
+{
+    if (msg_kind(map) != MSG_MAP)
+        abort();
+    for (enum proto_field field = 0; field < PROTO_N_FIELD; field++) {
+        const struct proto_field_row *row = proto_field(field);
+        const struct msg_value *v = msg_get(map, row->key);
+        if (row->message != part || (!v && row->fallback))
+            continue;
+        if (!v || (row->type == PROTO_TYPE_STR && msg_kind(v) != MSG_STR))
+            abort();
+        if (row->type == PROTO_TYPE_ONE)
+            touch_map(row->part, v);
+        for (size_t i = 0; row->type >= PROTO_TYPE_LIST && i < msg_count(v); i++)
+            touch_map(row->part, msg_at(v, i));
+    }
+}
+
 /* Whatever passed must have the types that the table promises. */
 static void touch_fields(const struct request *request)
 {
@@ -41,7 +60,9 @@ static void touch_fields(const struct request *request)
             (request_int(request, field, 0) < row->min || request_int(request, field, 0) > row->max))
             abort();
         for (size_t i = 0; row->n_max && i < request_count(request, field); i++) {
-            if (row->type == PROTO_TYPE_BIAS)
+            if (row->part != PROTO_N_MESSAGE)
+                touch_map(row->part, msg_at(request_value(request, field), i));
+            else if (row->type == PROTO_TYPE_BIAS)
                 sink += (uint64_t)request_bias_at(request, field, i, &bias);
             else if (row->type == PROTO_TYPE_INTS)
                 sink += (uint64_t)request_int_at(request, field, i);
