@@ -1,5 +1,6 @@
-/* A real trained model, SmolLM2-135M-Instruct as a directory of float32 weights, against float32 arithmetic
- * of the reference: log-probabilities of a long text, greedy ids. LORCH_SMOLLM2 names the directory. */
+/* Real trained models as directories of float32 weights against float32 arithmetic of the reference:
+ * log-probabilities of a long text, greedy ids. LORCH_SMOLLM2 names the directory of SmolLM2-135M-Instruct,
+ * LORCH_GEMMA3 that of Gemma 3 270M. */
 #include "config.h"
 
 #include <criterion/criterion.h>
@@ -13,21 +14,29 @@ enum { CHUNK = 64 };
 
 #define GATE_LOGPROB 2e-3
 
-static struct model *open_smollm2(struct json **ret_expected)
+/* A model, and the file with what it should give. */
+struct real {
+    const char *variable, *expected;
+};
+
+static const struct real smollm2 = {"LORCH_SMOLLM2", "smollm2-135m-instruct-q4_1.json"};
+static const struct real gemma3 = {"LORCH_GEMMA3", "gemma-3-270m-q4_k_m.json"};
+
+static struct model *open_real(const struct real *real, struct json **ret_expected)
 {
-    const char *dir = getenv("LORCH_SMOLLM2");
+    const char *dir = getenv(real->variable);
     char root[SUPPORT_PATH];
     if (!dir)
-        cr_skip_test("LORCH_SMOLLM2 is not set");
+        cr_skip_test("%s is not set", real->variable);
     support_data(root, "real-models");
-    *ret_expected = fixture_json(root, "smollm2-135m-instruct-q4_1.json");
+    *ret_expected = fixture_json(root, real->expected);
     return fixture_open(dir, NULL, 2, CHUNK);
 }
 
-Test(smollm2, logprobs)
+static void check_logprobs(const struct real *real)
 {
     struct json *expected;
-    struct model *model = open_smollm2(&expected);
+    struct model *model = open_real(real, &expected);
     int32_t n, n_vocab = model_info(model)->n_vocab;
     int32_t *ids = fixture_ids(json_get(expected, "text_ids"), &n);
     const struct json *want = json_first(json_get(expected, "text_logprobs"));
@@ -56,10 +65,10 @@ Test(smollm2, logprobs)
     model_free(model);
 }
 
-Test(smollm2, greedy)
+static void check_greedy(const struct real *real)
 {
     struct json *expected;
-    struct model *model = open_smollm2(&expected);
+    struct model *model = open_real(real, &expected);
     int i_case = 0;
     for (const struct json *c = json_first(json_get(expected, "cases")); c; c = json_next(c), i_case++) {
         int32_t n_prompt, n;
@@ -80,4 +89,24 @@ Test(smollm2, greedy)
     cr_assert(i_case > 0);
     json_free(expected);
     model_free(model);
+}
+
+Test(smollm2, logprobs)
+{
+    check_logprobs(&smollm2);
+}
+
+Test(smollm2, greedy)
+{
+    check_greedy(&smollm2);
+}
+
+Test(gemma3, logprobs)
+{
+    check_logprobs(&gemma3);
+}
+
+Test(gemma3, greedy)
+{
+    check_greedy(&gemma3);
 }
