@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "src/text/jinja_eval.h"
+#include "src/text/jinja_exec.h"
+#include "src/text/jinja_macro.h"
 #include "src/text/jinja_repr.h"
 #include "src/text/jinja_run.h"
 
@@ -126,11 +127,11 @@ struct jinja_value jinja_call_value(struct jinja_run *run, struct jinja_value ca
     case JINJA_METHOD:
         return jinja_call_function(run, callee.method->function, callee.method->self, args);
     case JINJA_MACRO:
-        return jinja_eval_macro(run, callee.macro, args);
+        return jinja_macro_call(run, callee.macro, args);
     case JINJA_LOOP:
         if (args->n != 1 || args->named)
             return jinja_run_fail(run, "a loop is called with one iterable");
-        return jinja_eval_loop(run, callee.loop, args->v[0]);
+        return jinja_exec_loop(run, callee.loop, args->v[0]);
     case JINJA_JOINER:
         return call_joiner(run, callee.cycler);
     case JINJA_UNDEFINED:

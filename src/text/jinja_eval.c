@@ -5,6 +5,7 @@
 #include "src/text/jinja_filter.h"
 #include "src/text/jinja_get.h"
 #include "src/text/jinja_global.h"
+#include "src/text/jinja_iter.h"
 #include "src/text/jinja_math.h"
 #include "src/text/jinja_repr.h"
 #include "src/text/jinja_string.h"

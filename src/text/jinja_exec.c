@@ -1,10 +1,12 @@
-/* Executing statements, and rendering as a whole: see jinja_eval.h and jinja.h. */
+/* Executing statements, and rendering as a whole: see jinja_exec.h and jinja.h. */
 #include "config.h"
-#include "src/text/jinja_eval.h"
+#include "src/text/jinja_exec.h"
 
 #include <string.h>
 
+#include "src/text/jinja_eval.h"
 #include "src/text/jinja_global.h"
+#include "src/text/jinja_macro.h"
 #include "src/text/jinja_repr.h"
 #include "src/text/jinja_string.h"
 
@@ -23,7 +25,7 @@ static struct jinja_value given(struct jinja_run *run, const struct jinja_name *
     return jinja_value_is_missing(v) ? jinja_global_find(name->text.string) : v;
 }
 
-static void enter_scope(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *scope)
+void jinja_exec_enter(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *scope)
 {
     jinja_run_step(run, scope->n_load);
     for (size_t i = 0; i < scope->n_load && !run->code; i++) {
@@ -41,7 +43,7 @@ static void leave_scope(struct jinja_frame *f, const struct jinja_node *scope)
         f->slots[scope->loads[i].slot] = jinja_value_missing();
 }
 
-static struct jinja_frame *new_frame(struct jinja_run *run, struct jinja_frame *parent, uint32_t n_slot)
+struct jinja_frame *jinja_exec_frame(struct jinja_run *run, struct jinja_frame *parent, uint32_t n_slot)
 {
     struct jinja_frame *f = jinja_run_alloc(run, 1, sizeof *f + n_slot * sizeof(struct jinja_value));
     if (f)
@@ -49,9 +51,8 @@ static struct jinja_frame *new_frame(struct jinja_run *run, struct jinja_frame *
     return f;
 }
 
-/* What a statement writes, as a string of its own. */
-static struct jinja_value capture(struct jinja_run *run, struct jinja_frame *f,
-                                  const struct jinja_node *block)
+struct jinja_value jinja_exec_capture(struct jinja_run *run, struct jinja_frame *f,
+                                      const struct jinja_node *block)
 {
     struct jinja_builder b = jinja_string_build(run), *outer = run->out;
     run->out = &b;
@@ -141,8 +142,8 @@ static struct jinja_value filter_captured(struct jinja_run *run, struct jinja_fr
 static struct jinja_value capture_filtered(struct jinja_run *run, struct jinja_frame *f,
                                            const struct jinja_node *scope, const struct jinja_node *filter)
 {
-    enter_scope(run, f, scope);
-    struct jinja_value text = capture(run, f, scope->kids[0]);
+    jinja_exec_enter(run, f, scope);
+    struct jinja_value text = jinja_exec_capture(run, f, scope->kids[0]);
     if (goes_on(run))
         text = filter_captured(run, f, filter, text);
     leave_scope(f, scope);
@@ -166,7 +167,7 @@ static void exec_filtered(struct jinja_run *run, struct jinja_frame *f, const st
 static void exec_with(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
 {
     const struct jinja_node *scope = node->kids[0];
-    enter_scope(run, f, scope);
+    jinja_exec_enter(run, f, scope);
     for (size_t i = 1; i + 1 < node->n_kid && !run->code; i += 2)
         assign(run, f, node->kids[i], jinja_eval_expression(run, f, node->kids[i + 1]));
     exec(run, f, scope->kids[0]);
@@ -194,7 +195,7 @@ static void run_loop(struct jinja_run *run, struct jinja_frame *f, const struct 
     struct jinja_value item, loop_value = {.kind = JINJA_LOOP, .loop = loop};
     bool none_finished = true;
     while (jinja_iter_loop_next(run, loop, &item)) {
-        enter_scope(run, f, body);
+        jinja_exec_enter(run, f, body);
         *jinja_eval_slot(f, loop_name->hops, loop_name->slot) = loop_value;
         assign(run, f, body->kids[JINJA_SCOPE_TARGET], item);
         exec(run, f, body->kids[JINJA_SCOPE_BLOCK]);
@@ -206,7 +207,7 @@ static void run_loop(struct jinja_run *run, struct jinja_frame *f, const struct 
     }
     leave_scope(f, body);
     if (none_finished && otherwise && !run->code) {
-        enter_scope(run, f, otherwise);
+        jinja_exec_enter(run, f, otherwise);
         exec(run, f, otherwise->kids[JINJA_SCOPE_BLOCK]);
         leave_scope(f, otherwise);
     }
@@ -222,7 +223,7 @@ static void start_loop(struct jinja_run *run, struct jinja_frame *f, struct jinj
     if (!loop || !f)
         return;
     if (test) {
-        enter_scope(run, f, test);
+        jinja_exec_enter(run, f, test);
         iterable = jinja_iter_generator(
             run,
             (struct jinja_generator){
@@ -242,10 +243,10 @@ static void exec_for(struct jinja_run *run, struct jinja_frame *f, const struct 
 {
     struct jinja_value iterable = jinja_eval_expression(run, f, node->kids[JINJA_FOR_ITER]);
     if (!run->code)
-        start_loop(run, node->flag ? new_frame(run, f, node->n_slot) : f, f, node, iterable, 0);
+        start_loop(run, node->flag ? jinja_exec_frame(run, f, node->n_slot) : f, f, node, iterable, 0);
 }
 
-struct jinja_value jinja_eval_loop(struct jinja_run *run, const struct jinja_loop *loop,
+struct jinja_value jinja_exec_loop(struct jinja_run *run, const struct jinja_loop *loop,
                                    struct jinja_value iterable)
 {
     if (!loop->node)
@@ -254,138 +255,30 @@ struct jinja_value jinja_eval_loop(struct jinja_run *run, const struct jinja_loo
         return jinja_value_none();
     struct jinja_builder b = jinja_string_build(run), *out = run->out;
     run->out = &b;
-    start_loop(run, new_frame(run, loop->frame, loop->node->n_slot), loop->frame, loop->node, iterable,
+    start_loop(run, jinja_exec_frame(run, loop->frame, loop->node->n_slot), loop->frame, loop->node, iterable,
                loop->depth0 + 1);
     run->out = out;
     jinja_run_leave(run);
     return jinja_string_done(&b);
 }
 
-/* ---- macros ---- */
-
-static struct jinja_value make_macro(struct jinja_run *run, struct jinja_frame *f,
-                                     const struct jinja_node *node)
-{
-    struct jinja_macro *macro = jinja_run_alloc(run, 1, sizeof *macro);
-    if (!macro)
-        return jinja_value_none();
-    *macro = (struct jinja_macro){node, f, node->name ? node->name->text : jinja_value_missing()};
-    return (struct jinja_value){.kind = JINJA_MACRO, .macro = macro};
-}
+/* ---- statements ---- */
 
 static void exec_define(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
 {
-    assign(run, f, node->kids[JINJA_DEFINE_TARGET], make_macro(run, f, node));
+    assign(run, f, node->kids[JINJA_DEFINE_TARGET], jinja_macro_make(run, f, node));
 }
 
 static void exec_call_block(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
 {
     const struct jinja_node *call = node->kids[1];
-    struct jinja_value caller = make_macro(run, f, node->kids[0]);
+    struct jinja_value caller = jinja_macro_make(run, f, node->kids[0]);
     struct jinja_value callee = jinja_eval_expression(run, f, call->kids[0]);
     struct jinja_args args = jinja_eval_arguments(run, f, call, 1, caller);
     run->at = run->code ? run->at : call->at;
     if (!run->code)
         write_text(run, jinja_call_value(run, callee, &args));
 }
-
-static struct jinja_value *slot_of(struct jinja_frame *f, const struct jinja_node *name)
-{
-    return jinja_eval_slot(f, name->hops, name->slot);
-}
-
-/* Arguments that no parameter took. */
-static void bind_rest(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node,
-                      const struct jinja_args *args, struct jinja_value rest)
-{
-    const struct jinja_node *kwargs = node->kids[JINJA_DEFINE_KWARGS],
-                            *varargs = node->kids[JINJA_DEFINE_VARARGS];
-    if (kwargs)
-        *slot_of(f, kwargs) = rest;
-    else if (rest.dict->n)
-        jinja_run_fail(run, "a macro takes no keyword argument %s",
-                       jinja_repr_short(run, rest.dict->entries[0].key));
-    if (!varargs && args->n > node->n_param)
-        jinja_run_fail(run, "a macro takes not more than %u argument(s)", node->n_param);
-    if (!varargs)
-        return;
-    struct jinja_value list = jinja_value_sequence(run, JINJA_TUPLE, 0);
-    for (size_t i = node->n_param; i < args->n; i++)
-        jinja_value_push(run, list, args->v[i]);
-    *slot_of(f, varargs) = list;
-}
-
-static bool is_param(const struct jinja_node *node, const struct jinja_string *name)
-{
-    for (size_t i = 0; i < node->n_param; i++) {
-        const struct jinja_string *param = node->kids[JINJA_DEFINE_PARAMS + i]->name->text.string;
-        if (param->n == name->n && memcmp(param->text, name->text, name->n) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Parameters from arguments by place and by name; what is left goes to caller, kwargs and varargs. */
-static void bind_arguments(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node,
-                           const struct jinja_args *args)
-{
-    const struct jinja_node *caller = node->kids[JINJA_DEFINE_CALLER];
-    struct jinja_value rest = jinja_value_dict(run);
-    if (caller)
-        *slot_of(f, caller) = jinja_value_undefined(run, "No caller defined");
-    for (size_t i = 0; i < node->n_param && i < args->n; i++)
-        *slot_of(f, node->kids[JINJA_DEFINE_PARAMS + i]) = args->v[i];
-    for (size_t i = args->n; i < node->n_param && args->named; i++) {
-        const struct jinja_node *param = node->kids[JINJA_DEFINE_PARAMS + i];
-        *slot_of(f, param) = jinja_value_get(run, args->named, param->name->text);
-    }
-    for (size_t i = 0; args->named && i < args->named->n && jinja_run_step(run, 1 + node->n_param); i++) {
-        const struct jinja_entry *e = &args->named->entries[i];
-        bool taken = is_param(node, e->key.string) && args->n < node->n_param;
-        for (size_t k = 0; taken && k < args->n; k++) /* given by place already: stays, and is one too many */
-            taken = node->kids[JINJA_DEFINE_PARAMS + k]->name->text.string->n != e->key.string->n ||
-                    memcmp(node->kids[JINJA_DEFINE_PARAMS + k]->name->text.string->text, e->key.string->text,
-                           e->key.string->n) != 0;
-        if (caller && jinja_string_is(e->key.string, "caller"))
-            *slot_of(f, caller) = e->value;
-        else if (!taken)
-            jinja_value_set(run, rest, e->key, e->value);
-    }
-    bind_rest(run, f, node, args, rest);
-}
-
-static void fill_defaults(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
-{
-    size_t n_default = node->n_kid - JINJA_DEFINE_PARAMS - node->n_param;
-    for (size_t i = 0; i < node->n_param && !run->code; i++) {
-        const struct jinja_node *param = node->kids[JINJA_DEFINE_PARAMS + i];
-        if (!jinja_value_is_missing(*slot_of(f, param)))
-            continue;
-        size_t first = node->n_param - n_default;
-        struct jinja_value v =
-            i >= first
-                ? jinja_eval_expression(run, f, node->kids[JINJA_DEFINE_PARAMS + node->n_param + i - first])
-                : jinja_value_undefined(run, "a macro's parameter was not provided");
-        *slot_of(f, param) = v;
-    }
-}
-
-struct jinja_value jinja_eval_macro(struct jinja_run *run, const struct jinja_macro *macro,
-                                    const struct jinja_args *args)
-{
-    const struct jinja_node *node = macro->node, *scope = node->kids[JINJA_DEFINE_SCOPE];
-    struct jinja_frame *f = new_frame(run, macro->frame, node->n_slot);
-    if (!f || !jinja_run_enter(run))
-        return jinja_value_none();
-    enter_scope(run, f, scope);
-    bind_arguments(run, f, node, args);
-    fill_defaults(run, f, node);
-    struct jinja_value text = capture(run, f, scope->kids[JINJA_SCOPE_BLOCK]);
-    jinja_run_leave(run);
-    return text;
-}
-
-/* ---- statements ---- */
 
 static void exec_block(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
 {
@@ -425,7 +318,7 @@ static void exec_leave(struct jinja_run *run, struct jinja_frame *f, const struc
 
 static void exec_scope(struct jinja_run *run, struct jinja_frame *f, const struct jinja_node *node)
 {
-    enter_scope(run, f, node);
+    jinja_exec_enter(run, f, node);
     exec(run, f, node->kids[JINJA_SCOPE_BLOCK]);
     leave_scope(f, node);
 }
@@ -488,7 +381,7 @@ int jinja_render(struct jinja_run *run, const struct jinja *t, struct jinja_text
     run->signal = JINJA_GO_ON;
     out.max = run->max_output;
     run->out = &out;
-    struct jinja_frame *f = new_frame(run, NULL, t->n_slot);
+    struct jinja_frame *f = jinja_exec_frame(run, NULL, t->n_slot);
     if (f)
         exec(run, f, t->root);
     const struct jinja_string *s = jinja_string_done(&out).string;

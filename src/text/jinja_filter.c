@@ -9,12 +9,13 @@
 
 #include "src/base/utf8.h"
 #include "src/text/jinja_char.h"
-#include "src/text/jinja_format.h"
 #include "src/text/jinja_get.h"
 #include "src/text/jinja_iter.h"
 #include "src/text/jinja_json.h"
 #include "src/text/jinja_literal.h"
 #include "src/text/jinja_math.h"
+#include "src/text/jinja_number.h"
+#include "src/text/jinja_percent.h"
 #include "src/text/jinja_repr.h"
 #include "src/text/jinja_run.h"
 
@@ -126,7 +127,7 @@ FILTER(format)
         for (size_t i = 0; i < args->n; i++)
             jinja_value_push(run, operand, args->v[i]);
     }
-    return jinja_format_percent(run, text_of(run, v), operand);
+    return jinja_percent_format(run, text_of(run, v), operand);
 }
 
 FILTER(indent)
@@ -209,7 +210,7 @@ FILTER(replace)
                               *old = jinja_repr_text(run, args->v[0]).string,
                               *new = jinja_repr_text(run, args->v[1]).string;
     int64_t count = args->v[2].kind == JINJA_NONE ? -1 : jinja_call_whole(run, args->v[2], -1);
-    return jinja_format_replace(run, s, old, new, count);
+    return jinja_string_replace(run, s, old, new, count);
 }
 
 FILTER(round)
@@ -221,8 +222,8 @@ FILTER(round)
     if (v.kind == JINJA_BIG || !jinja_value_is_number(v))
         return jinja_run_fail(run, "type %s doesn't define __round__ method", jinja_value_type(v));
     if (!method || jinja_string_is(method, "common"))
-        return jinja_value_is_whole(v, &i) ? jinja_format_round_int(run, i, precision)
-                                           : jinja_format_round(run, v.real, precision);
+        return jinja_value_is_whole(v, &i) ? jinja_number_round_int(run, i, precision)
+                                           : jinja_number_round(run, v.real, precision);
     bool up = jinja_string_is(method, "ceil");
     if (!up && !jinja_string_is(method, "floor"))
         return jinja_run_fail(run, "method must be common, ceil or floor");
@@ -374,7 +375,8 @@ static const struct jinja_function filters[] = {
 const struct jinja_function *jinja_filter_find(const struct jinja_string *name)
 {
     const struct jinja_function *f = jinja_call_find(filters, sizeof filters / sizeof filters[0], name);
-    return f ? f : jinja_call_find(jinja_filter_seq, jinja_filter_seq_n, name);
+    f = f ? f : jinja_call_find(jinja_filter_seq, jinja_filter_seq_n, name);
+    return f ? f : jinja_call_find(jinja_filter_lazy, jinja_filter_lazy_n, name);
 }
 
 struct jinja_value jinja_filter_apply(struct jinja_run *run, struct jinja_value name, struct jinja_value v,

@@ -6,8 +6,8 @@
 
 #include "src/base/utf8.h"
 #include "src/text/jinja_call.h"
-#include "src/text/jinja_eval.h"
 #include "src/text/jinja_iter.h"
+#include "src/text/jinja_macro.h"
 #include "src/text/jinja_method.h"
 #include "src/text/jinja_run.h"
 #include "src/text/jinja_string.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/text/jinja_format.h"
 #include "src/text/jinja_iter.h"
+#include "src/text/jinja_percent.h"
 #include "src/text/jinja_run.h"
 #include "src/text/jinja_string.h"
 
@@ -237,7 +237,7 @@ struct jinja_value jinja_math_apply(struct jinja_run *run, enum jinja_operator o
 {
     int64_t i, k;
     if (op == JINJA_MOD && a.kind == JINJA_STRING)
-        return jinja_format_percent(run, a.string, b);
+        return jinja_percent_format(run, a.string, b);
     if (op == JINJA_SUB && (a.kind == JINJA_VIEW || b.kind == JINJA_VIEW))
         return jinja_run_fail(run, "the difference of dictionary views is a set, which is not supported");
     if (a.kind == JINJA_UNDEFINED || b.kind == JINJA_UNDEFINED)

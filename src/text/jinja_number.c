@@ -1,6 +1,6 @@
-/* Numbers in formats, and rounding: see jinja_format.h. */
+/* Numbers in formats, and rounding: see jinja_number.h. */
 #include "config.h"
-#include "src/text/jinja_format.h"
+#include "src/text/jinja_number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +12,8 @@
 #include "src/text/jinja_repr.h"
 #include "src/text/jinja_run.h"
 
-/* Enough for any double with JINJA_FORMAT_PRECISION decimals. */
-enum { MAX_DIGITS = JINJA_FORMAT_PRECISION + 400 };
+/* Enough for any double with JINJA_NUMBER_PRECISION decimals. */
+enum { MAX_DIGITS = JINJA_NUMBER_PRECISION + 400 };
 
 static void pad(struct jinja_builder *b, const struct jinja_spec *spec, int64_t n)
 {
@@ -21,7 +21,7 @@ static void pad(struct jinja_builder *b, const struct jinja_spec *spec, int64_t 
     jinja_string_add_repeated(b, spec->fill ? spec->fill : &blank, n > 0 ? (size_t)n : 0);
 }
 
-void jinja_format_add_text(struct jinja_builder *b, const struct jinja_spec *spec,
+void jinja_number_add_text(struct jinja_builder *b, const struct jinja_spec *spec,
                            const struct jinja_string *s)
 {
     size_t n = spec->precision >= 0 ? jinja_string_offset(s, (size_t)spec->precision) : s->n;
@@ -144,7 +144,7 @@ static bool is_int_type(char type)
     return type == 0 || strchr("dnxXob", type);
 }
 
-void jinja_format_add_number(struct jinja_builder *b, const struct jinja_spec *spec, struct jinja_value v)
+void jinja_number_add(struct jinja_builder *b, const struct jinja_spec *spec, struct jinja_value v)
 {
     char digits[MAX_DIGITS];
     const char *prefix = "";
@@ -202,7 +202,7 @@ static bool round_digits(char *digits, size_t cut)
     return up;
 }
 
-struct jinja_value jinja_format_round(struct jinja_run *run, double x, int64_t precision)
+struct jinja_value jinja_number_round(struct jinja_run *run, double x, int64_t precision)
 {
     enum { MOST_DECIMALS = 323, MOST_DIGITS = 309 }; /* beyond them a double does not change, or is 0 */
     char text[1500];
@@ -229,7 +229,7 @@ struct jinja_value jinja_format_round(struct jinja_run *run, double x, int64_t p
     return jinja_value_float(copysign(rounded, x));
 }
 
-struct jinja_value jinja_format_round_int(struct jinja_run *run, int64_t i, int64_t precision)
+struct jinja_value jinja_number_round_int(struct jinja_run *run, int64_t i, int64_t precision)
 {
     enum { MOST_DIGITS = 19 };
     if (precision >= 0)

@@ -12,7 +12,7 @@
 #include "src/text/jinja_call.h"
 #include "src/text/jinja_char.h"
 #include "src/text/jinja_iter.h"
-#include "src/text/jinja_eval.h"
+#include "src/text/jinja_macro.h"
 #include "src/text/jinja_run.h"
 
 void jinja_repr_float(double x, char out[JINJA_REPR_FLOAT])

@@ -273,6 +273,39 @@ bool jinja_string_starts(const struct jinja_string *s, size_t at, const struct j
     return at <= s->n && what->n <= s->n - at && memcmp(s->text + at, what->text, what->n) == 0;
 }
 
+struct jinja_value jinja_string_replace(struct jinja_run *run, const struct jinja_string *s,
+                                        const struct jinja_string *old, const struct jinja_string *new,
+                                        int64_t count)
+{
+    struct jinja_builder b = jinja_string_build(run);
+    size_t at = 0;
+    struct jinja_value escaped = jinja_value_none();
+    if (s->is_safe && !new->is_safe) {
+        struct jinja_builder e = jinja_string_build(run);
+        jinja_string_add_escaped(&e, new);
+        escaped = jinja_string_done(&e);
+        new = escaped.string;
+    }
+    while (count-- != 0 && jinja_run_step(run, 1)) {
+        size_t found = jinja_string_find(s, old, at);
+        if (found == SIZE_MAX)
+            break;
+        jinja_string_add_part(&b, s, at, found - at);
+        jinja_string_add_all(&b, new);
+        at = found + old->n;
+        if (old->n > 0)
+            continue;
+        /* Nothing is found before every character and at the end. */
+        if (at == s->n)
+            break;
+        size_t n = utf8_length((uint8_t)s->text[at]);
+        jinja_string_add_part(&b, s, at, n);
+        at += n;
+    }
+    jinja_string_add_part(&b, s, at, s->n - at);
+    return jinja_string_done_safe(&b, s->is_safe);
+}
+
 static bool is_stripped(const char *c, size_t n, const struct jinja_string *chars)
 {
     if (!chars)

@@ -51,6 +51,11 @@ size_t jinja_string_find(const struct jinja_string *s, const struct jinja_string
 size_t jinja_string_find_last(const struct jinja_string *s, const struct jinja_string *what, size_t to);
 bool jinja_string_starts(const struct jinja_string *s, size_t at, const struct jinja_string *what);
 
+/* str.replace: at most count times, all where it is negative. */
+struct jinja_value jinja_string_replace(struct jinja_run *run, const struct jinja_string *s,
+                                        const struct jinja_string *old, const struct jinja_string *new,
+                                        int64_t count);
+
 /* Python's strip: of the characters in `chars`, or white space where that is NULL. */
 enum jinja_side { JINJA_LEFT = 1, JINJA_RIGHT = 2, JINJA_BOTH = 3 };
 struct jinja_value jinja_string_strip(struct jinja_run *run, const struct jinja_string *s,
