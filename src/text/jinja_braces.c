@@ -145,56 +145,57 @@ static bool fits(struct jinja_value v, const struct jinja_spec *spec)
     return !(spec->grouping == '_' && spec->type && strchr("cn", spec->type));
 }
 
+static void add_char(struct braces *f, struct jinja_builder *out, struct jinja_value v,
+                     struct jinja_spec *spec)
+{
+    int64_t code = jinja_call_whole(f->run, v, 0);
+    struct jinja_builder b = jinja_string_build(f->run);
+    if (spec->sign || spec->alternative)
+        jinja_run_fail(f->run, "Sign and # are not allowed with format specifier 'c'");
+    else if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        jinja_run_fail(f->run, "%%c arg not in range(0x110000)");
+    else
+        jinja_string_add_code(&b, (uint32_t)code, JINJA_INPUT); /* numbers have no marks */
+    spec->align = spec->align == '=' ? '>' : spec->align;
+    jinja_number_add_text(out, spec, jinja_string_done(&b).string);
+}
+
+/* A string or number as a specification that fits it says. */
+static void add_as(struct braces *f, struct jinja_builder *out, struct jinja_value v, struct jinja_spec *spec)
+{
+    if (v.kind == JINJA_BOOL && spec->type == 0) /* without a type it is a number */
+        v = jinja_value_int(v.boolean);
+    if (!spec->align)
+        spec->align = v.kind == JINJA_STRING ? '<' : spec->zeros ? '=' : '>';
+    if (v.kind == JINJA_STRING)
+        jinja_number_add_text(out, spec, v.string);
+    else if (spec->type == 'c')
+        add_char(f, out, v, spec);
+    else
+        jinja_number_add(out, spec, v);
+}
+
 static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_value v,
                       const struct jinja_string *format)
 {
     struct jinja_spec spec;
-    bool plain = !jinja_value_is_number(v) && v.kind != JINJA_STRING;
     if (format->n == 0) {
         jinja_repr_add_text(out, v);
         return;
     }
-    if (plain && v.kind != JINJA_UNDEFINED) {
+    if (!jinja_value_is_number(v) && v.kind != JINJA_STRING) {
         jinja_run_fail(f->run, "unsupported format string passed to %s.__format__", jinja_value_type(v));
-        return;
-    }
-    if (plain) {
-        jinja_run_fail(f->run, "unsupported format string passed to Undefined.__format__");
         return;
     }
     bool ok = parse_spec(f->run, format, &spec);
     if (spec.width > JINJA_NUMBER_WIDTH ||
-        (spec.precision > JINJA_NUMBER_PRECISION && v.kind != JINJA_STRING)) {
+        (spec.precision > JINJA_NUMBER_PRECISION && v.kind != JINJA_STRING))
         jinja_run_stop(f->run, JINJA_E_LIMIT, "a width beyond %d or a precision beyond %d",
                        JINJA_NUMBER_WIDTH, JINJA_NUMBER_PRECISION);
-        return;
-    }
-    if (!ok || !fits(v, &spec)) {
+    else if (!ok || !fits(v, &spec))
         jinja_run_fail(f->run, "Invalid format specifier for object of type '%s'", jinja_value_type(v));
-        return;
-    }
-    if (v.kind == JINJA_BOOL &&
-        spec.type == 0) /* a bool without a type is its text, aligned as a number is not */
-        v = jinja_value_int(v.boolean);
-    if (v.kind == JINJA_STRING) {
-        spec.align = spec.align ? spec.align : '<';
-        jinja_number_add_text(out, &spec, v.string);
-        return;
-    }
-    if (!spec.align)
-        spec.align = spec.zeros ? '=' : '>';
-    if (spec.type == 'c') {
-        int64_t code = jinja_call_whole(f->run, v, 0);
-        struct jinja_builder b = jinja_string_build(f->run);
-        if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || spec.sign)
-            jinja_run_fail(f->run, "%%c arg not in range(0x110000)");
-        else
-            jinja_string_add_code(&b, (uint32_t)code, JINJA_INPUT); /* numbers have no marks */
-        spec.align = spec.align == '=' ? '>' : spec.align;
-        jinja_number_add_text(out, &spec, jinja_string_done(&b).string);
-        return;
-    }
-    jinja_number_add(out, &spec, v);
+    else
+        add_as(f, out, v, &spec);
 }
 
 /* {name!conversion:spec}, whose inside is from `from` to `to`. */

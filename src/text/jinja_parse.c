@@ -95,7 +95,7 @@ static struct jinja_node *parse_body(struct jinja_parser *p, const struct ends *
     return expect_block_end(p) ? parse_block(p, ends) : NULL;
 }
 
-static struct jinja_node *parse_scope(struct jinja_parser *p, const char *end)
+struct jinja_node *jinja_parse_scope(struct jinja_parser *p, const char *end)
 {
     const struct ends ends = {{end}};
     size_t at = p->token.at;
@@ -182,7 +182,7 @@ static struct jinja_node *parse_for(struct jinja_parser *p, size_t at)
     p->in_loop = recursive ? 0 : in_loop; /* a recursive loop is a function */
     struct jinja_node *body = parse_for_body(p, at, target);
     if (jinja_parser_skip_name(p, "else"))
-        otherwise = parse_scope(p, "endfor");
+        otherwise = jinja_parse_scope(p, "endfor");
     else
         jinja_parser_next(p);
     p->in_for--;
@@ -205,8 +205,8 @@ static struct jinja_node *parse_set(struct jinja_parser *p, size_t at)
     if (jinja_parser_skip(p, "="))
         return jinja_parser_node2(p, JINJA_ASSIGN, at, target, jinja_expr_tuple(p, true, NULL));
     size_t first = p->n_stack;
-    struct jinja_node *filter = jinja_expr_filters(p, NULL, false);
-    struct jinja_node *scope = parse_scope(p, "endset");
+    struct jinja_node *filter = jinja_primary_filters(p, NULL, false);
+    struct jinja_node *scope = jinja_parse_scope(p, "endset");
     jinja_parser_push(p, target);
     jinja_parser_push(p, scope);
     jinja_parser_push(p, filter);
@@ -215,8 +215,8 @@ static struct jinja_node *parse_set(struct jinja_parser *p, size_t at)
 
 static struct jinja_node *parse_filtered(struct jinja_parser *p, size_t at)
 {
-    struct jinja_node *filter = jinja_expr_filters(p, NULL, true);
-    return jinja_parser_node2(p, JINJA_FILTERED, at, parse_scope(p, "endfilter"), filter);
+    struct jinja_node *filter = jinja_primary_filters(p, NULL, true);
+    return jinja_parser_node2(p, JINJA_FILTERED, at, jinja_parse_scope(p, "endfilter"), filter);
 }
 
 static struct jinja_node *parse_with(struct jinja_parser *p, size_t at)
@@ -233,7 +233,7 @@ static struct jinja_node *parse_with(struct jinja_parser *p, size_t at)
         jinja_parser_push(p, target);
         jinja_parser_push(p, jinja_expr_parse(p));
     }
-    struct jinja_node *scope = parse_scope(p, "endwith");
+    struct jinja_node *scope = jinja_parse_scope(p, "endwith");
     if (!p->error)
         p->stack[first] = scope;
     return jinja_parser_node(p, JINJA_WITH, at, first);
@@ -244,123 +244,9 @@ static struct jinja_node *parse_generation(struct jinja_parser *p, size_t at)
 {
     unsigned in_loop = p->in_loop;
     p->in_loop = 0;
-    struct jinja_node *node = jinja_parser_node1(p, JINJA_WITH, at, parse_scope(p, "endgeneration"));
+    struct jinja_node *node = jinja_parser_node1(p, JINJA_WITH, at, jinja_parse_scope(p, "endgeneration"));
     p->in_loop = in_loop;
     return node;
-}
-
-/* ---- macros ---- */
-
-static bool mentions(const struct jinja_node *node, const char *name)
-{
-    if (!node)
-        return false;
-    if (node->type == JINJA_NAME && node->op == JINJA_LOAD && jinja_string_is(node->name->text.string, name))
-        return true;
-    for (size_t i = 0; i < node->n_kid; i++)
-        if (mentions(node->kids[i], name))
-            return true;
-    return false;
-}
-
-/* "(a, b=1)" onto the stack: the names, and behind them the defaults, which wait in an array meanwhile. */
-static bool parse_signature(struct jinja_parser *p, uint32_t *ret_n_param)
-{
-    enum { MAX_PARAMS = 255 };
-    struct jinja_node *defaults[MAX_PARAMS];
-    size_t n_param = 0, n_default = 0;
-    if (!jinja_parser_expect(p, "("))
-        return false;
-    while (!jinja_parser_is(p, ")") && !p->error) {
-        if (n_param && !jinja_parser_expect(p, ","))
-            return false;
-        if (p->token.kind != JINJA_T_NAME)
-            return jinja_parser_unexpected(p, "a name") != NULL;
-        struct jinja_token t = p->token;
-        jinja_parser_next(p);
-        if (n_param++ == MAX_PARAMS)
-            return jinja_parser_fail(p, t.at, "more than %d parameters", MAX_PARAMS) != NULL;
-        jinja_parser_push(p, jinja_parser_variable(p, t.at, t.text, t.n, JINJA_PARAM));
-        if (jinja_parser_skip(p, "="))
-            defaults[n_default++] = jinja_expr_parse(p);
-        else if (n_default)
-            return jinja_parser_fail(p, t.at, "non-default argument follows default argument") != NULL;
-    }
-    for (size_t i = 0; i < n_default; i++)
-        jinja_parser_push(p, defaults[i]);
-    *ret_n_param = (uint32_t)n_param;
-    return jinja_parser_expect(p, ")");
-}
-
-static struct jinja_node *parse_special(struct jinja_parser *p, const struct jinja_node *scope,
-                                        const char *name, size_t at)
-{
-    return mentions(scope, name) ? jinja_parser_variable(p, at, name, strlen(name), JINJA_PARAM) : NULL;
-}
-
-/* The kids of a definition are on the stack from first on, the first five still empty. */
-static struct jinja_node *finish_define(struct jinja_parser *p, size_t at, size_t first, uint32_t n_param,
-                                        const char *end)
-{
-    unsigned in_loop = p->in_loop;
-    p->in_loop = 0;
-    struct jinja_node *scope = parse_scope(p, end);
-    p->in_loop = in_loop;
-    if (p->error)
-        return NULL;
-    p->stack[first + JINJA_DEFINE_SCOPE] = scope;
-    static const char *const specials[] = {"caller", "kwargs", "varargs"};
-    for (size_t i = 0; i < 3; i++) {
-        struct jinja_node *special = parse_special(p, scope, specials[i], at);
-        for (size_t k = 0; k < n_param; k++)
-            if (jinja_string_is(p->stack[first + JINJA_DEFINE_PARAMS + k]->name->text.string, specials[i]))
-                special = NULL;
-        p->stack[first + JINJA_DEFINE_CALLER + i] = special;
-    }
-    struct jinja_node *node = jinja_parser_node(p, JINJA_DEFINE, at, first);
-    if (node)
-        node->n_param = n_param;
-    return node;
-}
-
-static size_t push_empty(struct jinja_parser *p)
-{
-    size_t first = p->n_stack;
-    for (int i = 0; i < JINJA_DEFINE_PARAMS; i++)
-        jinja_parser_push(p, NULL);
-    return first;
-}
-
-static struct jinja_node *parse_macro(struct jinja_parser *p, size_t at)
-{
-    uint32_t n_param = 0;
-    size_t first = push_empty(p);
-    struct jinja_token t = p->token;
-    if (t.kind != JINJA_T_NAME)
-        return jinja_parser_unexpected(p, "a name");
-    jinja_parser_next(p);
-    struct jinja_node *target = jinja_parser_variable(p, t.at, t.text, t.n, JINJA_STORE);
-    if (p->in_for && t.n == 4 && memcmp(t.text, "loop", 4) == 0)
-        return jinja_parser_fail(p, t.at, "Can't assign to special loop variable in for-loop target");
-    if (!parse_signature(p, &n_param))
-        return NULL;
-    p->stack[first + JINJA_DEFINE_TARGET] = target;
-    struct jinja_node *node = finish_define(p, at, first, n_param, "endmacro");
-    if (node)
-        node->name = target->name;
-    return node;
-}
-
-static struct jinja_node *parse_call_block(struct jinja_parser *p, size_t at)
-{
-    uint32_t n_param = 0;
-    size_t first = push_empty(p);
-    if (jinja_parser_is(p, "(") && !parse_signature(p, &n_param))
-        return NULL;
-    struct jinja_node *call = jinja_expr_parse(p);
-    if (call && call->type != JINJA_CALL)
-        return jinja_parser_fail(p, call->at, "expected a call");
-    return jinja_parser_node2(p, JINJA_CALL_BLOCK, at, finish_define(p, at, first, n_param, "endcall"), call);
 }
 
 /* ---- all of them ---- */
@@ -403,8 +289,8 @@ static const struct {
     {"if", parse_if},
     {"for", parse_for},
     {"set", parse_set},
-    {"macro", parse_macro},
-    {"call", parse_call_block},
+    {"macro", jinja_define_macro},
+    {"call", jinja_define_call_block},
     {"filter", parse_filtered},
     {"with", parse_with},
     {"break", parse_break},

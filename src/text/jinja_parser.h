@@ -1,4 +1,4 @@
-/* The parser's state and what its two halves, statements and expressions, use of each other. */
+/* The parser's state, and what its parts use of each other. */
 #pragma once
 
 #include "src/text/jinja_ast.h"
@@ -56,6 +56,23 @@ struct jinja_node *jinja_expr_simple(struct jinja_parser *p);
 struct jinja_node *jinja_expr_tuple(struct jinja_parser *p, bool choose, const char *stop);
 /* What can be assigned to. */
 struct jinja_node *jinja_expr_target(struct jinja_parser *p, bool may_namespace, const char *stop);
+/* What is between parentheses, up to the closing one: an expression or a tuple. */
+struct jinja_node *jinja_expr_inside(struct jinja_parser *p);
+
+/* jinja_primary.c */
+/* A constant, a name, or something in brackets; may_namespace: or name.attribute, to assign to. */
+struct jinja_node *jinja_primary_parse(struct jinja_parser *p, bool may_namespace);
+/* The attributes, elements and calls behind a node. */
+struct jinja_node *jinja_primary_postfix(struct jinja_parser *p, struct jinja_node *node);
+/* The filters, tests and calls behind a node. */
+struct jinja_node *jinja_primary_filters_and_tests(struct jinja_parser *p, struct jinja_node *node);
 /* The filters behind a "|", or at the beginning of a filter block, applied to value (NULL: what was
  * captured). */
-struct jinja_node *jinja_expr_filters(struct jinja_parser *p, struct jinja_node *value, bool begins);
+struct jinja_node *jinja_primary_filters(struct jinja_parser *p, struct jinja_node *value, bool begins);
+
+/* jinja_parse.c: a body in a scope of its own, from the end of its tag to the tag `end`. */
+struct jinja_node *jinja_parse_scope(struct jinja_parser *p, const char *end);
+
+/* jinja_define.c: {% macro %} and {% call %}, behind their names. */
+struct jinja_node *jinja_define_macro(struct jinja_parser *p, size_t at);
+struct jinja_node *jinja_define_call_block(struct jinja_parser *p, size_t at);
