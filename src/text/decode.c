@@ -20,9 +20,9 @@ static int read_replace(struct decode_step *s, const struct part *part, struct w
     const char *what = "decoder Replace";
     bool is_regex;
     int r = part_get_pattern(part, what, &s->string, &s->n_string, &is_regex, why);
-    if (r == 0 && is_regex)
-        r = why_set(why, EX_DATAERR, "%s with a regular expression is not supported", what);
-    return r ? r : part_get_string(part, what, "content", &s->content, &s->n_content, why);
+    if (r == 0)
+        r = part_get_string(part, what, "content", &s->content, &s->n_content, why);
+    return r || !is_regex ? r : regex_new(&s->regex, s->string, s->n_string, why);
 }
 
 static int read_strip(struct decode_step *s, const struct part *part, struct why *why)
@@ -78,13 +78,15 @@ static int add_to_text(struct decode *d, const struct decode_step *s, const char
 }
 
 /* What add has seen so far. */
-struct seen {
+struct reading {
+    struct decode *decode;
     bool together, bytes;
 };
 
-static int add_to_pieces(struct decode *d, const struct decode_step *s, const struct part *part,
-                         struct seen *seen, struct why *why)
+static int add_to_pieces(struct reading *seen, const struct decode_step *s, const struct part *part,
+                         struct why *why)
 {
+    struct decode *d = seen->decode;
     if (s->kind == DECODE_FUSE) {
         seen->together = true;
         return 0;
@@ -96,7 +98,9 @@ static int add_to_pieces(struct decode *d, const struct decode_step *s, const st
         return why_set(why, EX_DATAERR, "decoder ByteLevel after another one is not supported");
     if (s->kind == DECODE_METASPACE) {
         bool prefix = true;
-        int r = part_get_bool(part, "decoder Metaspace", "add_prefix_space", &prefix, why);
+        int r = 0;
+        if (part_get(part, "add_prefix_space"))
+            r = part_get_bool(part, "decoder Metaspace", "add_prefix_space", &prefix, why);
         const struct part *scheme = part_get(part, "prepend_scheme");
         if (r == 0 && d->n_step)
             r = why_set(why, EX_DATAERR, "decoder Metaspace after another one is not supported");
@@ -113,8 +117,10 @@ static int add_to_pieces(struct decode *d, const struct decode_step *s, const st
     return 0;
 }
 
-static int add(struct decode *d, const struct part *part, struct seen *seen, struct why *why)
+static int add(void *arg, const struct part *part, struct why *why)
 {
+    struct reading *seen = arg;
+    struct decode *d = seen->decode;
     const char *type = part_type(part);
     if (d->n_step == DECODE_MAX_STEPS)
         return why_set(why, EX_DATAERR, "more than %d decoders", DECODE_MAX_STEPS);
@@ -125,7 +131,10 @@ static int add(struct decode *d, const struct part *part, struct seen *seen, str
         int r = kinds[i].read(&s, part, why);
         if (r)
             return r;
-        return seen->together ? add_to_text(d, &s, type, why) : add_to_pieces(d, &s, part, seen, why);
+        r = seen->together ? add_to_text(d, &s, type, why) : add_to_pieces(seen, &s, part, why);
+        if (r)
+            regex_free(s.regex);
+        return r;
     }
     return why_set(why, EX_DATAERR, "decoder '%s' is not known", type);
 }
@@ -133,26 +142,19 @@ static int add(struct decode *d, const struct part *part, struct seen *seen, str
 int decode_init(struct decode *d, const struct part *part, struct why *why)
 {
     *d = (struct decode){0};
-    struct seen seen = {0};
+    struct reading reading = {.decode = d};
     if (!part) {
         d->spaced = true;
         d->strip = ' ';
         d->n_strip = 1;
-        return 0;
     }
-    if (strcmp(part_type(part), "Sequence") != 0)
-        return add(d, part, &seen, why);
-    const struct part *list = part_get(part, "decoders");
-    if (!list || list->kind != JSONREAD_ARRAY)
-        return why_set(why, EX_DATAERR, "decoder Sequence: 'decoders' is no array");
-    int r = 0;
-    for (const struct part *m = list->first; m && r == 0; m = m->next)
-        r = add(d, m, &seen, why);
-    return r;
+    return part_each(part, "decoder", "decoders", add, &reading, why);
 }
 
 void decode_deinit(struct decode *d)
 {
+    for (unsigned i = 0; i < d->n_step; i++)
+        regex_free(d->steps[i].regex);
     buf_deinit(&d->pool);
     free(d->starts);
     free(d->whole);
@@ -180,6 +182,13 @@ static int byte_fallback(const uint8_t *piece, size_t n, struct buf *out)
     }
     return buf_push(out, piece, n);
 }
+
+/* The scratch of decode_seal. */
+struct sealing {
+    struct buf text[2];
+    struct regex_state *states[DECODE_MAX_STEPS];
+    struct why *why;
+};
 
 static int replace(const struct decode_step *s, const char *content, size_t n_content, const uint8_t *piece,
                    size_t n, struct buf *out)
@@ -219,7 +228,21 @@ static int byte_level(const uint8_t *piece, size_t n, struct buf *out)
     return 0;
 }
 
-static int apply(const struct decode_step *s, const uint8_t *piece, size_t n, struct buf *out)
+static int replace_regex(const struct decode_step *s, struct regex_state *state, const uint8_t *piece,
+                         size_t n, struct buf *out, struct why *why)
+{
+    /* A piece may be no UTF-8: bytes by their pieces' names. Only text is searched. */
+    if (utf8_check((const char *)piece, n) != n)
+        return buf_push(out, piece, n);
+    int r = regex_replace(s->regex, state, piece, n, s->content, s->n_content, out);
+    return r == REGEX_E_LIMIT
+               ? why_set(why, EX_DATAERR, "the decoder's pattern took more than %d steps on the piece '%.*s'",
+                         REGEX_MAX_STEPS, (int)n, (const char *)piece)
+               : r;
+}
+
+static int apply(const struct decode_step *s, struct regex_state *state, const uint8_t *piece, size_t n,
+                 struct buf *out, struct why *why)
 {
     switch (s->kind) {
     case DECODE_BYTE_LEVEL:
@@ -227,7 +250,8 @@ static int apply(const struct decode_step *s, const uint8_t *piece, size_t n, st
     case DECODE_BYTE_FALLBACK:
         return byte_fallback(piece, n, out);
     case DECODE_REPLACE:
-        return replace(s, s->content, s->n_content, piece, n, out);
+        return s->regex ? replace_regex(s, state, piece, n, out, why)
+                        : replace(s, s->content, s->n_content, piece, n, out);
     case DECODE_METASPACE:
         return replace(s, " ", 1, piece, n, out);
     case DECODE_STRIP:
@@ -238,16 +262,16 @@ static int apply(const struct decode_step *s, const uint8_t *piece, size_t n, st
 }
 
 /* Appends what a piece becomes to the pool. */
-static int push_piece(struct decode *d, const uint8_t *piece, size_t n, struct buf scratch[2])
+static int push_piece(struct decode *d, const uint8_t *piece, size_t n, struct sealing *z)
 {
     int r = 0;
     if (d->spaced)
         r = buf_push(&d->pool, " ", 1);
     for (unsigned i = 0; i < d->n_step && r == 0; i++) {
-        struct buf *out = i + 1 == d->n_step ? &d->pool : &scratch[i % 2];
+        struct buf *out = i + 1 == d->n_step ? &d->pool : &z->text[i % 2];
         if (out != &d->pool)
             out->n = 0;
-        r = apply(&d->steps[i], piece, n, out);
+        r = apply(&d->steps[i], z->states[i], piece, n, out, z->why);
         piece = out->data;
         n = out->n;
     }
@@ -256,18 +280,22 @@ static int push_piece(struct decode *d, const uint8_t *piece, size_t n, struct b
 
 int decode_seal(struct decode *d, const struct vocab *vocab, struct why *why)
 {
-    struct buf scratch[2] = {BUF_NULL, BUF_NULL};
+    struct sealing z = {.text = {BUF_NULL, BUF_NULL}, .why = why};
     int r = 0;
     d->n_id = vocab->n_id;
     d->starts = mem_array(d->n_id + 1, sizeof *d->starts);
     d->whole = mem_array(d->n_id, sizeof *d->whole);
     if (!d->starts || !d->whole)
         return -ENOMEM;
+    for (unsigned i = 0; i < d->n_step && r == 0; i++) {
+        z.states[i] = d->steps[i].regex ? regex_state_new(d->steps[i].regex) : NULL;
+        r = d->steps[i].regex && !z.states[i] ? -ENOMEM : 0;
+    }
     for (size_t id = 0; id < d->n_id && r == 0; id++) {
         size_t n, start = d->pool.n;
         const uint8_t *piece = vocab_piece(vocab, (int32_t)id, &n);
         if (piece)
-            r = push_piece(d, piece, n, scratch);
+            r = push_piece(d, piece, n, &z);
         if (r == 0 && d->pool.n > UINT32_MAX)
             r = why_set(why, EX_DATAERR, "the pieces decode to %zu bytes, at most %u are allowed", d->pool.n,
                         UINT32_MAX);
@@ -277,7 +305,9 @@ int decode_seal(struct decode *d, const struct vocab *vocab, struct why *why)
         if (n > d->longest)
             d->longest = n;
     }
-    buf_deinit(&scratch[0]);
-    buf_deinit(&scratch[1]);
+    for (unsigned i = 0; i < d->n_step; i++)
+        regex_state_free(z.states[i]);
+    buf_deinit(&z.text[0]);
+    buf_deinit(&z.text[1]);
     return r;
 }

@@ -12,6 +12,7 @@
 #include "src/base/buf.h"
 #include "src/base/err.h"
 #include "src/text/part.h"
+#include "src/text/regex.h"
 #include "src/text/vocab.h"
 
 enum { DECODE_MAX_STEPS = 8 };
@@ -27,6 +28,7 @@ enum decode_kind {
 
 struct decode_step {
     enum decode_kind kind;
+    struct regex *regex;          /* REPLACE: what is looked for instead of string, or NULL */
     const char *string, *content; /* REPLACE: all of string become content; METASPACE: the replacement */
     size_t n_string, n_content;
     unsigned n_start, n_stop; /* STRIP: at most this many of string at the ends of a piece */

@@ -86,8 +86,9 @@ static const struct {
     {"Precompiled", NORMALIZE_PRECOMPILED, read_precompiled},
 };
 
-static int add_step(struct normalize *z, const struct part *part, struct why *why)
+static int add_step(void *arg, const struct part *part, struct why *why)
 {
+    struct normalize *z = arg;
     const char *type = part_type(part);
     if (z->n_step == NORMALIZE_MAX_STEPS)
         return why_set(why, EX_DATAERR, "more than %d normalizers", NORMALIZE_MAX_STEPS);
@@ -104,16 +105,7 @@ static int add_step(struct normalize *z, const struct part *part, struct why *wh
 int normalize_init(struct normalize *z, const struct part *part, struct why *why)
 {
     *z = (struct normalize){0};
-    int r = 0;
-    if (strcmp(part_type(part), "Sequence") == 0) {
-        const struct part *list = part_get(part, "normalizers");
-        if (!list || list->kind != JSONREAD_ARRAY)
-            r = why_set(why, EX_DATAERR, "normalizer Sequence: 'normalizers' is no array");
-        for (const struct part *m = r ? NULL : list->first; m && r == 0; m = m->next)
-            r = add_step(z, m, why);
-    } else if (part) {
-        r = add_step(z, part, why);
-    }
+    int r = part_each(part, "normalizer", "normalizers", add_step, z, why);
     if (r)
         normalize_deinit(z);
     return r;
@@ -192,22 +184,13 @@ static int replace_byte(const struct normalize_step *s, struct view in, struct b
 static int replace_regex(const struct normalize_step *s, struct view in, struct buf *out, struct why *why)
 {
     struct regex_state *state = regex_state_new(s->regex);
-    size_t at = 0, from = 0, to = 0;
-    int r = state ? 0 : -ENOMEM;
-    while (r == 0) {
-        r = regex_find(s->regex, state, in.text, in.n, at, &from, &to);
-        if (r)
-            break;
-        r = buf_push(out, in.text + at, from - at);
-        if (r == 0)
-            r = buf_push(out, s->content, s->n_content);
-        at = to;
-    }
+    int r = state ? regex_replace(s->regex, state, in.text, in.n, s->content, s->n_content, out) : -ENOMEM;
     regex_state_free(state);
-    if (r == REGEX_E_LIMIT)
-        return why_set(why, EX_DATAERR, "the normalizer's pattern took more than %d steps at byte %zu",
-                       REGEX_MAX_STEPS, at);
-    return r == REGEX_NONE ? buf_push(out, in.text + at, in.n - at) : r;
+    return r == REGEX_E_LIMIT
+               ? why_set(why, EX_DATAERR,
+                         "the normalizer's pattern took more than %d steps on a text of %zu bytes",
+                         REGEX_MAX_STEPS, in.n)
+               : r;
 }
 
 static int replace(const struct normalize_step *s, struct view in, struct buf *out, struct why *why)

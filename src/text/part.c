@@ -71,14 +71,20 @@ int part_read(const struct part **ret_part, struct jsonread *r, struct arena *ar
     }
 }
 
-const struct part *part_get(const struct part *p, const char *key)
+static const struct part *member(const struct part *p, const char *key)
 {
     if (!p || p->kind != JSONREAD_OBJECT)
         return NULL;
     for (const struct part *m = p->first; m; m = m->next)
         if (strcmp(m->key, key) == 0)
-            return m->kind == JSONREAD_NULL ? NULL : m;
+            return m;
     return NULL;
+}
+
+const struct part *part_get(const struct part *p, const char *key)
+{
+    const struct part *m = member(p, key);
+    return m && m->kind != JSONREAD_NULL ? m : NULL;
 }
 
 bool part_is(const struct part *p, const char *s)
@@ -95,7 +101,7 @@ const char *part_type(const struct part *p)
 
 int part_get_bool(const struct part *p, const char *what, const char *key, bool *ret, struct why *why)
 {
-    const struct part *m = part_get(p, key);
+    const struct part *m = member(p, key);
     if (!m)
         return 0;
     if (m->kind != JSONREAD_TRUE && m->kind != JSONREAD_FALSE)
@@ -133,6 +139,22 @@ int part_get_count(const struct part *p, const char *what, const char *key, unsi
                        max);
     *ret = (unsigned)m->integer;
     return 0;
+}
+
+int part_each(const struct part *p, const char *what, const char *list,
+              int (*add)(void *arg, const struct part *part, struct why *why), void *arg, struct why *why)
+{
+    if (!p)
+        return 0;
+    if (strcmp(part_type(p), "Sequence") != 0)
+        return add(arg, p, why);
+    const struct part *members = part_get(p, list);
+    if (!members || members->kind != JSONREAD_ARRAY)
+        return why_set(why, EX_DATAERR, "%s Sequence: '%s' is no array", what, list);
+    int r = 0;
+    for (const struct part *m = members->first; m && r == 0; m = m->next)
+        r = part_each(m, what, list, add, arg, why); /* as deep as part_read lets values be */
+    return r;
 }
 
 int part_get_pattern(const struct part *p, const char *what, const char **ret_pattern, size_t *ret_n,

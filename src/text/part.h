@@ -32,12 +32,17 @@ bool part_is(const struct part *p, const char *s);
 const char *part_type(const struct part *p);
 
 /* Members of a known kind. `what` names the component in the sentence. 0 or EX_DATAERR; a missing optional
- * member leaves *ret as it is. */
+ * member leaves *ret as it is. A bool that is null is of the wrong kind, as it is for the reference. */
 int part_get_bool(const struct part *p, const char *what, const char *key, bool *ret, struct why *why);
 int part_get_string(const struct part *p, const char *what, const char *key, const char **ret_string,
                     size_t *ret_n, struct why *why); /* required */
 int part_get_count(const struct part *p, const char *what, const char *key, unsigned max, unsigned *ret,
                    struct why *why);
+/* Hands each member of a "Sequence" to `add`, those of a sequence inside it in their place; p itself where it
+ * is no sequence, nothing where it is NULL. `list` is the name of the members' array. 0, EX_DATAERR, what
+ * `add` gave. */
+int part_each(const struct part *p, const char *what, const char *list,
+              int (*add)(void *arg, const struct part *part, struct why *why), void *arg, struct why *why);
 /* A "pattern": {"String": ...} or {"Regex": ...}. */
 int part_get_pattern(const struct part *p, const char *what, const char **ret_pattern, size_t *ret_n,
                      bool *ret_regex, struct why *why);

@@ -53,8 +53,9 @@ static int read_template(struct post *p, const struct part *part, struct why *wh
 }
 
 /* One processor. ByteLevel only moves offsets, which nobody here keeps. */
-static int add(struct post *p, const struct part *part, struct why *why)
+static int add(void *arg, const struct part *part, struct why *why)
 {
+    struct post *p = arg;
     const char *type = part_type(part);
     if (strcmp(type, "ByteLevel") == 0)
         return 0;
@@ -68,15 +69,5 @@ static int add(struct post *p, const struct part *part, struct why *why)
 int post_init(struct post *p, const struct part *part, struct why *why)
 {
     *p = (struct post){0};
-    if (!part)
-        return 0;
-    if (strcmp(part_type(part), "Sequence") != 0)
-        return add(p, part, why);
-    const struct part *list = part_get(part, "processors");
-    if (!list || list->kind != JSONREAD_ARRAY)
-        return why_set(why, EX_DATAERR, "post-processor Sequence: 'processors' is no array");
-    int r = 0;
-    for (const struct part *m = list->first; m && r == 0; m = m->next)
-        r = add(p, m, why);
-    return r;
+    return part_each(part, "post-processor", "processors", add, p, why);
 }

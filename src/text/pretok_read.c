@@ -77,12 +77,15 @@ static int read_metaspace(struct pretok_stage *s, const struct part *part, struc
     s->split = true;
     s->behavior = PRETOK_MERGED_WITH_NEXT;
     int r = part_get_string(part, what, "replacement", &s->string, &s->n_string, why);
-    if (r == 0)
+    if (r == 0 && part_get(part, "split")) /* may be null here */
         r = part_get_bool(part, what, "split", &s->split, why);
-    if (r == 0)
+    if (r == 0 && part_get(part, "add_prefix_space"))
         r = part_get_bool(part, what, "add_prefix_space", &prefix, why);
     if (r)
         return r;
+    if (!prefix && scheme && !part_is(scheme, "never"))
+        return why_set(why, EX_DATAERR, "%s: 'add_prefix_space' is false, 'prepend_scheme' is not never",
+                       what);
     if (s->n_string == 0)
         return why_set(why, EX_DATAERR, "%s: 'replacement' is empty", what);
     s->prepend = prefix ? PRETOK_ALWAYS : PRETOK_NEVER;
@@ -117,8 +120,9 @@ static const struct {
     {"WhitespaceSplit", PRETOK_WHITESPACE_SPLIT, read_whitespace},
 };
 
-static int add_stage(struct pretok *p, const struct part *part, struct why *why)
+static int add_stage(void *arg, const struct part *part, struct why *why)
 {
+    struct pretok *p = arg;
     const char *type = part_type(part);
     if (p->n_stage == PRETOK_MAX_STAGES)
         return why_set(why, EX_DATAERR, "more than %d pre-tokenizers", PRETOK_MAX_STAGES);
@@ -151,16 +155,7 @@ static int check_order(struct pretok *p, struct why *why)
 int pretok_init(struct pretok *p, const struct part *part, struct why *why)
 {
     *p = (struct pretok){0};
-    int r = 0;
-    if (strcmp(part_type(part), "Sequence") == 0) {
-        const struct part *list = part_get(part, "pretokenizers");
-        if (!list || list->kind != JSONREAD_ARRAY)
-            r = why_set(why, EX_DATAERR, "pre-tokenizer Sequence: 'pretokenizers' is no array");
-        for (const struct part *m = r ? NULL : list->first; m && r == 0; m = m->next)
-            r = add_stage(p, m, why);
-    } else if (part) {
-        r = add_stage(p, part, why);
-    }
+    int r = part_each(part, "pre-tokenizer", "pretokenizers", add_stage, p, why);
     if (r == 0)
         r = check_order(p, why);
     if (r)

@@ -31,12 +31,35 @@ struct regex_state {
     "\\p{L}\\p{Nl}\\p{M}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}" \
     "\\x{1f170}-\\x{1f189}"
 
+/* Outside a class Oniguruma has a table of its own for Latin-1, where digits above the line and fractions
+ * belong to words. */
+#define WORD_ALONE WORD_SET "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+
 static const struct {
     char letter;
     const char *alone, *in_class; /* NULL: refused there */
 } rewrites[] = {
-    {'s', "[" SPACE_SET "]", SPACE_SET}, {'S', "[^" SPACE_SET "]", NULL}, {'w', "[" WORD_SET "]", WORD_SET},
-    {'W', "[^" WORD_SET "]", NULL},      {'d', "\\p{Nd}", "\\p{Nd}"},     {'D', "\\P{Nd}", "\\P{Nd}"},
+    {'s', "[" SPACE_SET "]", SPACE_SET}, {'S', "[^" SPACE_SET "]", NULL}, {'w', "[" WORD_ALONE "]", WORD_SET},
+    {'W', "[^" WORD_ALONE "]", NULL},    {'d', "\\p{Nd}", "\\p{Nd}"},     {'D', "\\P{Nd}", "\\P{Nd}"},
+};
+
+/* What stands for a place in the text. Lines end at \n alone; behind the last one there is no further line.
+ */
+#define WORD_LEFT "(?<=[" WORD_ALONE "])"
+#define WORD_RIGHT "(?=[" WORD_ALONE "])"
+#define NO_WORD_LEFT "(?<![" WORD_ALONE "])"
+#define NO_WORD_RIGHT "(?![" WORD_ALONE "])"
+
+static const struct {
+    const char *anchor, *to;
+} anchors[] = {
+    {"^", "(?:\\A|(?<=\\n)(?!\\z))"},
+    {"$", "(?:(?=\\n)|\\z)"},
+    {"\\A", "\\A"},
+    {"\\z", "\\z"},
+    {"\\Z", "\\Z"},
+    {"\\b", "(?:" WORD_LEFT NO_WORD_RIGHT "|" NO_WORD_LEFT WORD_RIGHT ")"},
+    {"\\B", "(?:" WORD_LEFT WORD_RIGHT "|" NO_WORD_LEFT NO_WORD_RIGHT ")"},
 };
 
 struct translation {
@@ -57,6 +80,22 @@ static int push(struct translation *t, const char *s, size_t n)
 {
     int r = buf_push(&t->out, s, n);
     return r == BUF_E_FULL ? refuse(t, "a pattern this long") : r;
+}
+
+/* An anchor at t->at, outside a class. It cannot be repeated. */
+static int translate_anchor(struct translation *t, bool *ret_done)
+{
+    for (size_t i = 0; i < sizeof anchors / sizeof anchors[0]; i++) {
+        size_t n = strlen(anchors[i].anchor);
+        if (t->n - t->at < n || memcmp(t->pattern + t->at, anchors[i].anchor, n) != 0)
+            continue;
+        if (t->n - t->at > n && strchr("*+?{", t->pattern[t->at + n]))
+            return refuse(t, "a repeated anchor");
+        t->at += n;
+        *ret_done = true;
+        return push(t, anchors[i].to, strlen(anchors[i].to));
+    }
+    return 0;
 }
 
 /* An escape: t->at is at the backslash. */
@@ -106,8 +145,6 @@ static int check_group(struct translation *t)
 
 static int translate_outside(struct translation *t, char c, char next)
 {
-    if (c == '^' || c == '$')
-        return refuse(t, "an anchor");
     if (c == '}' && (next == '+' || next == '?'))
         return refuse(t, "a suffix to a counted repetition");
     if (c == '(' && next == '*')
@@ -147,7 +184,10 @@ static int translate(struct translation *t)
 {
     while (t->at < t->n) {
         char c = t->pattern[t->at], next = t->at + 1 < t->n ? t->pattern[t->at + 1] : '\0';
-        int r = c == '\\'     ? translate_escape(t)
+        bool done = false;
+        int r = t->in_class ? 0 : translate_anchor(t, &done);
+        if (r == 0 && !done)
+            r = c == '\\'     ? translate_escape(t)
                 : t->in_class ? translate_inside(t, c, next)
                               : translate_outside(t, c, next);
         if (r)
@@ -252,4 +292,20 @@ int regex_find(const struct regex *re, struct regex_state *state, const uint8_t 
     *ret_start = range[0];
     *ret_end = range[1];
     return 0;
+}
+
+int regex_replace(const struct regex *re, struct regex_state *state, const uint8_t *text, size_t n,
+                  const char *content, size_t n_content, struct buf *out)
+{
+    for (size_t at = 0, from = 0, to = 0;; at = to) {
+        int r = regex_find(re, state, text, n, at, &from, &to);
+        if (r == REGEX_NONE)
+            return buf_push(out, text + at, n - at);
+        if (r == 0)
+            r = buf_push(out, text + at, from - at);
+        if (r == 0)
+            r = buf_push(out, content, n_content);
+        if (r)
+            return r;
+    }
 }

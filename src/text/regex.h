@@ -1,13 +1,15 @@
 /* Regular expressions of tokenizer.json, which are Oniguruma's, run by PCRE2.
  *
- * Where the two languages mean different things the pattern is rewritten (\s, \w, \d) or refused by name
- * (anchors, POSIX classes, "{n,m}+", ...). A compiled pattern is read-only; the state of a match is the
+ * Where the two languages mean different things the pattern is rewritten (\s, \w, \d, ^, $, \b) or refused by
+ * name
+ * (\G, POSIX classes, "{n,m}+", ...). A compiled pattern is read-only; the state of a match is the
  * caller's. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/buf.h"
 #include "src/base/err.h"
 
 enum {
@@ -31,3 +33,7 @@ enum { REGEX_NONE = 1, REGEX_E_LIMIT = 2 };
  * REGEX_E_LIMIT (it took too many steps), -ENOMEM. */
 int regex_find(const struct regex *re, struct regex_state *state, const uint8_t *text, size_t n, size_t from,
                size_t *ret_start, size_t *ret_end);
+
+/* Appends the text with content for every match to out. 0, REGEX_E_LIMIT, -ENOMEM or what buf_push gave. */
+int regex_replace(const struct regex *re, struct regex_state *state, const uint8_t *text, size_t n,
+                  const char *content, size_t n_content, struct buf *out);

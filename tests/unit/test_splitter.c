@@ -175,6 +175,8 @@ Test(regex, sets_mean_what_they_mean_in_oniguruma)
          "1-",
          1, 6);
     find("\\W", "a-", 1, 2);
+    find("\\w", "-\xc2\xb2", 1, 3);
+    find("[\\w]", "-\xc2\xb2", 0, 0);
     find("\\d+",
          "a\xd9\xa3"
          "1",
@@ -184,11 +186,29 @@ Test(regex, sets_mean_what_they_mean_in_oniguruma)
     find("a(?!b)", "abac", 2, 3);
 }
 
+/* As Oniguruma has them: every line has its ends. */
+Test(regex, anchors)
+{
+    find("^a", "b\na", 2, 3);
+    find("^a", "ba", 0, 0);
+    find("a$", "aba\nb", 2, 3);
+    find("a$", "a\r\n", 0, 0);
+    find("\n$", "a\n", 1, 2);
+    find("\n$", "a\n\n", 1, 2);
+    find("\\s+$", "a  b  ", 4, 6);
+    find("\\Aa", "b\na", 0, 0);
+    find("a\\z", "a\na", 2, 3);
+    find("a\\Z", "ba\n", 1, 2);
+    find("\\ba", "ba a", 3, 4);
+    find("a\\b", "ab a\xcc\x81 a-", 7, 8);
+    find("\\Ba", "a ba", 3, 4);
+}
+
 Test(regex, what_differs_is_refused)
 {
     static const char *const refused[] = {
-        "^a",      "a$",    "\\Aa",     "\\bx", "\\h", "a{1,3}+", "a{2}?", "[[:alpha:]]", "[a&&b]", "[\\S]",
-        "(?<n>a)", "(?m)a", "(*SKIP)a", "\\1",  "a\\", "\\x41",   "a*",    "(",           "[]a]",   ""};
+        "^*a",     "a$?",   "\\Ga",     "\\b+x", "\\h", "a{1,3}+", "a{2}?", "[[:alpha:]]", "[a&&b]", "[\\S]",
+        "(?<n>a)", "(?m)a", "(*SKIP)a", "\\1",   "a\\", "\\x41",   "a*",    "(",           "[]a]",   ""};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         struct regex *re = NULL;
         struct why why = {""};

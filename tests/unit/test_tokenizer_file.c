@@ -84,8 +84,8 @@ Test(tokenizer_file, unknown_parts_are_named)
     refuse_part("normalizer", "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"BertNormalizer\"}]}",
                 "normalizer 'BertNormalizer' is not known");
     refuse_part("normalizer", "{\"type\": \"Prepend\"}", "normalizer Prepend: 'prepend' is missing");
-    refuse_part("normalizer", "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"^x\"}, \"content\": \"\"}",
-                "pattern '^x': an anchor at byte 0 is not supported");
+    refuse_part("normalizer", "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"^*x\"}, \"content\": \"\"}",
+                "pattern '^*x': a repeated anchor at byte 0 is not supported");
     refuse_part("pre_tokenizer", "{\"type\": \"UnicodeScripts\"}",
                 "pre-tokenizer 'UnicodeScripts' is not known");
     refuse_part("pre_tokenizer", "{}", "pre-tokenizer '' is not known");
@@ -104,6 +104,12 @@ Test(tokenizer_file, unknown_parts_are_named)
                 "pre-tokenizer Metaspace: 'prepend_scheme' is none of always, never, first");
     refuse_part("pre_tokenizer", "{\"type\": \"Digits\", \"individual_digits\": 1}",
                 "pre-tokenizer Digits: 'individual_digits' is an integer, must be true or false");
+    refuse_part("pre_tokenizer", "{\"type\": \"ByteLevel\", \"add_prefix_space\": null}",
+                "pre-tokenizer ByteLevel: 'add_prefix_space' is null, must be true or false");
+    refuse_part("pre_tokenizer",
+                "{\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"always\", "
+                "\"add_prefix_space\": false}",
+                "pre-tokenizer Metaspace: 'add_prefix_space' is false, 'prepend_scheme' is not never");
     refuse_part("post_processor", "{\"type\": \"BertProcessing\"}",
                 "post-processor 'BertProcessing' is not known");
     refuse_part("post_processor",

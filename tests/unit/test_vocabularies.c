@@ -9,6 +9,9 @@
 
 #include <criterion/criterion.h>
 
+#include "src/base/mem.h"
+#include "src/text/recipe.h"
+#include "src/text/tokenizer_parts.h"
 #include "tests/support.h"
 #include "tests/unit/text_util.h"
 
@@ -145,6 +148,26 @@ Test(vocabularies, beginnings_and_ends)
     cr_assert(ids.n == 1 && ids.data[0] == 1);
     token_list_deinit(&ids);
     tokenizer_free(t);
+}
+
+/* Every rule for words that a GGUF file may name can be read, and cuts. */
+Test(vocabularies, every_recipe_is_read)
+{
+    static const char *const names[] = {
+#define RECIPE(name, shape, ignore_merges, adds_bos) name,
+#include "src/text/recipes.def"
+#undef RECIPE
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct tokenizer *t = mem_array(1, sizeof *t);
+        struct why why = {""};
+        const struct recipe *recipe = recipe_find(names[i], strlen(names[i]));
+        cr_assert_not_null(recipe, "%s", names[i]);
+        cr_assert_eq(recipe_apply(t, recipe, &why), 0, "%s: %s", names[i], why.text);
+        cr_assert(t->pretok.byte_level, "%s", names[i]);
+        tokenizer_free(t);
+    }
+    cr_assert_null(recipe_find("qwen", 4));
 }
 
 /* What is no vocabulary at all is refused with a sentence. */
