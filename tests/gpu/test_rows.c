@@ -192,6 +192,7 @@ static bool rope_case(const char *name, enum lk_dtype type, const struct rope_sh
           *v = rig_floats(&rng, nk, CHECK_PLAIN);
     float *cos_sin = check_allocate(angles, sizeof *cos_sin), head[1024];
     int *slot = check_allocate((size_t)s->n_row, sizeof *slot);
+    uint16_t *blank = check_allocate(pool, sizeof *blank);
     bool ok = true;
     for (int r = 0; r < s->n_row; r++) {
         slot[r] = (r * 67 + 5) % (N_PAGE * LK_KV_PAGE);
@@ -204,8 +205,8 @@ static bool rope_case(const char *name, enum lk_dtype type, const struct rope_sh
     int n_head = s->n_head, n_kv_head = s->n_kv_head, head_dim = s->head_dim, n_freq = s->n_freq,
         layout = s->layout;
     CUdeviceptr dq = rig_put(q, nq * 4), dk = rig_put(k, nk * 4), dv = rig_put(v, nk * 4),
-                kp = rig_new(pool * 2);
-    CUdeviceptr vp = rig_new(pool * 2), dc = rig_put(cos_sin, angles * 4),
+                kp = rig_put(blank, pool * 2);
+    CUdeviceptr vp = rig_put(blank, pool * 2), dc = rig_put(cos_sin, angles * 4),
                 ds = rig_put(slot, (size_t)s->n_row * 4);
     check_case("%s: %d rows, %d and %d heads of %d, %d pairs, layout %d", name, s->n_row, n_head, n_kv_head,
                head_dim, n_freq, layout);
@@ -239,7 +240,7 @@ static bool rope_case(const char *name, enum lk_dtype type, const struct rope_sh
                 ok = check_close(y, want, turned + (is_q ? 0 : half_ulp * fabs(want) + 1e-7), i) && ok;
             }
         }
-    free(q), free(k), free(v), free(cos_sin), free(slot), free(got), free(got_k), free(got_v);
+    free(q), free(k), free(v), free(cos_sin), free(slot), free(blank), free(got), free(got_k), free(got_v);
     rig_end();
     return ok;
 }
