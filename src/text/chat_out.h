@@ -10,6 +10,8 @@
  *   byte. A call is announced (CALL) when its name is known and its arguments begin; its arguments leave as
  *   they come and are not kept. Where arguments go wrong, the call ends and the rest is content.
  * - White space next to a mark belongs to the mark.
+ * - Where pushes end between characters, all parts of one push end there together; a single part of made
+ *   arguments may be a byte of a character.
  *
  * The state is of fixed size and owns nothing. A byte costs O(1), at most CHAT_OUT_MAX_HELD are held back. */
 #pragma once
