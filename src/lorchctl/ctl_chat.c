@@ -45,18 +45,21 @@ static int take_entry(struct chat *chat, const struct buf *entry, bool is_comman
     return chat_talk_add(&chat->talk, CHAT_USER, text, entry->n) ? chat_answer(chat) : EX_OSERR;
 }
 
-/* Reads and takes one entry. */
-static int turn(struct chat *chat)
+/* Reads and takes one entry; *n_interrupt counts how often Ctrl-C came since there was one. */
+static int turn(struct chat *chat, int *n_interrupt)
 {
     struct buf entry;
     bool is_command;
     int r = chat_line_read(chat->line, &entry, &is_command);
-    if (r == 0)
+    if (r == 0) {
+        *n_interrupt = 0;
         r = take_entry(chat, &entry, is_command);
-    else if (r == CHAT_INPUT_END)
+    } else if (r == CHAT_INPUT_END) {
         r = CHAT_LEAVE;
-    else if (r == CHAT_INPUT_INTERRUPTED)
+    } else if (r == CHAT_INPUT_INTERRUPTED) {
         r = CHAT_INTERRUPTED;
+    }
+    *n_interrupt += r == CHAT_INTERRUPTED;
     buf_deinit(&entry);
     return r;
 }
@@ -66,8 +69,7 @@ static int converse(struct chat *chat)
 {
     int n_interrupt = 0;
     for (;;) {
-        int r = turn(chat);
-        n_interrupt = r == CHAT_INTERRUPTED ? n_interrupt + 1 : 0;
+        int r = turn(chat, &n_interrupt);
         if (r == CHAT_LEAVE)
             return 0;
         if (r == CHAT_INTERRUPTED && (n_interrupt == 2 || !chat->is_interactive))

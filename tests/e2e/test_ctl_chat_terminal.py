@@ -150,10 +150,12 @@ with tempfile.TemporaryDirectory() as directory:
                 answer = models.read_json(path)["messages"][1]
                 equal(answer["role"], "assistant")
                 check(answer["content"], "nothing was kept")
-                terminal.type("Hi\n")
-                terminal.wait(". ")
-                terminal.type(CTRL_C)
-                terminal.wait("> ")
+                for line in ("Hi\n", "/retry\n"):
+                    terminal.type(line)
+                    terminal.wait(". ")
+                    terminal.type(CTRL_C)
+                    terminal.wait("once more leaves")
+                    terminal.wait("> ")
                 terminal.type(CTRL_C)
                 equal(terminal.wait_exit(), 130)
 
