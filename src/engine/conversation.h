@@ -15,9 +15,10 @@ struct chat_template;
 struct notice;
 struct served;
 
-/* Of one rendering. The values of a frame are about ten times as long as the frame where they are small. */
+/* Of one rendering. The values of the largest frame, where they are small, take less than half of the memory.
+ */
 enum {
-    CONVERSATION_MEMORY = 768 << 20, /* bytes of values */
+    CONVERSATION_MEMORY = 512 << 20, /* bytes of values */
     CONVERSATION_OUTPUT = 64 << 20,  /* bytes of prompt: what a frame may have */
     CONVERSATION_STEPS = 20000000,   /* of the template's evaluation */
 };
