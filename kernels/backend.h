@@ -48,9 +48,10 @@ static inline struct lk_mat lk_mat_rows(const struct lk_mat *mat, int32_t from, 
 /* Consecutive rows of one sequence within a batch. */
 struct lk_span {
     const int32_t *pages; /* page numbers of the sequence, enough for pos + n_row positions (host memory) */
-    int32_t row, n_row;   /* batch rows [row, row + n_row) */
-    int32_t pos;          /* position of the first; each further row is one later */
-    int32_t length;       /* positions that the sequence may reach, the same in all its steps */
+    const int32_t *window_pages; /* likewise for layers that lie in window pages (kernels/kv.h) */
+    int32_t row, n_row;          /* batch rows [row, row + n_row) */
+    int32_t pos;                 /* position of the first; each further row is one later */
+    int32_t length;              /* positions that the sequence may reach, the same in all its steps */
 };
 
 /* One step: rows of one or many sequences, grouped by sequence. Host memory, kept by the caller until

@@ -1,7 +1,7 @@
 /* KV pages and attention over them.
  *
- * A page is [n_layer][n_kv_head], each with keys [head_dim][LK_KV_PAGE] and values [LK_KV_PAGE][head_dim], in
- * float32.
+ * A page is [layers of its kind][n_kv_head], each with keys [head_dim][LK_KV_PAGE] and values
+ * [LK_KV_PAGE][head_dim], in float32.
  *
  * A query row's result is defined by absolute positions alone: each page gives a part (max, sum, out); the
  * parts of GROUP_PAGES pages are merged in order, starting with nothing; the results of the groups are merged
@@ -13,8 +13,10 @@
 
 #include "kernels/cpu/attend.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -84,19 +86,34 @@ static bool mul(size_t *total, size_t factor)
     return !__builtin_mul_overflow(*total, factor, total);
 }
 
-/* Floats of the pages and of the parts; false if they cannot be counted. */
+static bool is_window_layer(const struct lk_kv_shape *shape, int32_t layer)
+{
+    return shape->window && shape->window[layer] > 0;
+}
+
+static size_t n_window_layer_of(const struct lk_kv_shape *shape)
+{
+    size_t n = 0;
+    for (int32_t i = 0; shape->window && i < shape->n_layer; i++)
+        n += is_window_layer(shape, i);
+    return n;
+}
+
+/* Floats of the pages of both kinds, and of the parts; false if they cannot be counted. */
 static bool count_floats(const struct lk_kv_shape *shape, size_t *ret_pages, size_t *ret_parts)
 {
-    if (shape->n_layer < 1 || shape->n_kv_head < 1 || shape->head_dim < 1 || shape->n_page < 1)
+    if (shape->n_layer < 1 || shape->n_kv_head < 1 || shape->head_dim < 1 || shape->n_page < 1 ||
+        shape->n_window_page < 0)
         return false;
-    size_t pages = (size_t)2 * LK_KV_PAGE, parts = (size_t)shape->head_dim + 2;
-    if (!mul(&pages, (size_t)shape->head_dim) || !mul(&pages, (size_t)shape->n_kv_head) ||
-        !mul(&pages, (size_t)shape->n_layer) || !mul(&pages, (size_t)shape->n_page) ||
-        !mul(&parts, n_part_of(shape)))
+    size_t n_window_layer = n_window_layer_of(shape), layer = (size_t)2 * LK_KV_PAGE,
+           all = (size_t)shape->n_layer - n_window_layer, window = n_window_layer,
+           parts = (size_t)shape->head_dim + 2;
+    if (!mul(&layer, (size_t)shape->head_dim) || !mul(&layer, (size_t)shape->n_kv_head) ||
+        !mul(&all, (size_t)shape->n_page) || !mul(&window, (size_t)shape->n_window_page) ||
+        !mul(&all, layer) || !mul(&window, layer) || !mul(&parts, n_part_of(shape)))
         return false;
-    *ret_pages = pages;
     *ret_parts = parts;
-    return true;
+    return !__builtin_add_overflow(all, window, ret_pages);
 }
 
 size_t attend_kv_bytes(const struct lk_kv_shape *shape)
@@ -106,6 +123,28 @@ size_t attend_kv_bytes(const struct lk_kv_shape *shape)
         __builtin_mul_overflow(bytes, sizeof(float), &bytes))
         return SIZE_MAX;
     return bytes;
+}
+
+static size_t layer_floats(const struct lk_kv_shape *shape)
+{
+    return (size_t)2 * LK_KV_PAGE * (size_t)shape->head_dim * (size_t)shape->n_kv_head;
+}
+
+/* Places the layers: those of a kind follow each other in its pages. */
+static void place_layers(struct cpu_kv *kv, const struct lk_kv_shape *shape)
+{
+    size_t n = layer_floats(shape), n_window_layer = n_window_layer_of(shape),
+           n_all_layer = (size_t)shape->n_layer - n_window_layer;
+    float *next_all = kv->pages, *next_window = kv->pages + (size_t)shape->n_page * n_all_layer * n;
+    for (int32_t i = 0; i < shape->n_layer; i++) {
+        bool in_window_pages = is_window_layer(shape, i);
+        float **next = in_window_pages ? &next_window : &next_all;
+        kv->layers[i] =
+            (struct cpu_kv_layer){.first = *next,
+                                  .page_stride = (in_window_pages ? n_window_layer : n_all_layer) * n,
+                                  .in_window_pages = in_window_pages};
+        *next += n;
+    }
 }
 
 int attend_kv_create(struct lk_backend *be, const struct lk_kv_shape *shape)
@@ -124,11 +163,17 @@ int attend_kv_create(struct lk_backend *be, const struct lk_kv_shape *shape)
         mem = backend_cpu_map(total);
     if (!mem)
         return LK_E_NO_MEMORY;
+    struct cpu_kv_layer *layers = calloc((size_t)shape->n_layer, sizeof *layers);
+    if (!layers) {
+        munmap(mem, total);
+        return -ENOMEM;
+    }
     madvise(mem, total, MADV_DONTDUMP);
     size_t n_part = n_part_of(shape);
     *kv = (struct cpu_kv){
         .shape = *shape,
         .pages = mem,
+        .layers = layers,
         .bytes = total,
         .scratch = mem + pages,
         .scratch_stride = stride,
@@ -137,6 +182,8 @@ int attend_kv_create(struct lk_backend *be, const struct lk_kv_shape *shape)
         .part_sum = mem + pages + scratch + parts - n_part,
         .n_part = n_part,
     };
+    kv->shape.window = NULL; /* not kept */
+    place_layers(kv, shape);
     return 0;
 }
 
@@ -144,16 +191,18 @@ void attend_kv_free(struct cpu_kv *kv)
 {
     if (kv->pages)
         munmap(kv->pages, kv->bytes);
+    free(kv->layers);
     *kv = (struct cpu_kv){0};
 }
 
-/* Keys of one page, layer and KV head; its values follow. */
-static float *keys_of(const struct cpu_kv *kv, int32_t page, int32_t layer, int32_t kv_head)
+/* Keys of a layer and KV head in the i-th page of a row's sequence; its values follow. */
+static float *keys_of(const struct cpu_kv *kv, const struct cpu_row *row, int32_t i_page, int32_t layer,
+                      int32_t kv_head)
 {
-    const struct lk_kv_shape *s = &kv->shape;
-    size_t index =
-        ((size_t)page * (size_t)s->n_layer + (size_t)layer) * (size_t)s->n_kv_head + (size_t)kv_head;
-    return kv->pages + index * 2 * LK_KV_PAGE * (size_t)s->head_dim;
+    const struct cpu_kv_layer *l = &kv->layers[layer];
+    int32_t page = (l->in_window_pages ? row->window_pages : row->pages)[i_page];
+    return l->first + (size_t)page * l->page_stride +
+           (size_t)kv_head * 2 * LK_KV_PAGE * (size_t)kv->shape.head_dim;
 }
 
 static void append_row(const struct cpu_backend *cb, const union cpu_arg *a, int32_t row, int32_t kv_head)
@@ -163,7 +212,7 @@ static void append_row(const struct cpu_backend *cb, const union cpu_arg *a, int
     size_t at = ((size_t)row * (size_t)attn->n_kv_head + (size_t)kv_head) * head_dim;
     int32_t pos = cb->rows[row].pos;
     size_t t = (size_t)pos % LK_KV_PAGE;
-    float *k = keys_of(&cb->kv, cb->rows[row].pages[pos / LK_KV_PAGE], attn->layer, kv_head);
+    float *k = keys_of(&cb->kv, &cb->rows[row], pos / LK_KV_PAGE, attn->layer, kv_head);
     float *v = k + LK_KV_PAGE * head_dim;
     for (size_t i = 0; i < head_dim; i++)
         k[i * LK_KV_PAGE + t] = a->append.k[at + i];
@@ -312,7 +361,7 @@ static void attend_group(const struct cpu_backend *cb, const struct lk_attn *att
             first[i] = within_page(first_seen(attn, pos), i_page);
             last[i] = within_page(pos + 1, i_page);
         }
-        const float *k = keys_of(&cb->kv, last_row->pages[i_page], attn->layer, qs->kv_head);
+        const float *k = keys_of(&cb->kv, last_row, i_page, attn->layer, qs->kv_head);
         if (attn->slopes)
             fill_bias(attn, qs, i_page, s->bias);
         cb->cpu.attn_page(s->page.max, s->page.sum, s->page.out, s->q, head_dim, (size_t)qs->n, first, last,
@@ -434,6 +483,7 @@ static bool is_split(const struct cpu_backend *cb, const struct lk_attn *attn, i
 void attend_attend(struct lk_backend *be, const struct lk_attn *attn, float *y, const float *q)
 {
     struct cpu_backend *cb = backend_cpu_of(be);
+    assert(attn->window > 0 || !cb->kv.layers[attn->layer].in_window_pages);
     int32_t max_group = n_group_of(cb->max_pos);
     bool split = is_split(cb, attn, max_group);
     int64_t n_chunk = (int64_t)cb->n_tile * attn->n_kv_head * (split ? max_group : 1);

@@ -76,7 +76,8 @@ static void add_span(struct cpu_backend *cb, const struct lk_span *span)
 {
     for (int32_t i = 0; i < span->n_row; i++) {
         int32_t pos = span->pos + i;
-        cb->rows[span->row + i] = (struct cpu_row){.pages = span->pages, .pos = pos, .length = span->length};
+        cb->rows[span->row + i] = (struct cpu_row){
+            .pages = span->pages, .window_pages = span->window_pages, .pos = pos, .length = span->length};
         if (i == 0 || pos % CPU_TILE_ROW == 0)
             cb->tiles[cb->n_tile++] = (struct cpu_tile){.row = span->row + i};
         cb->tiles[cb->n_tile - 1].n_row++;

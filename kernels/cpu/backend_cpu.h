@@ -15,7 +15,7 @@ enum {
 
 /* A row of the batch. */
 struct cpu_row {
-    const int32_t *pages;
+    const int32_t *pages, *window_pages;
     int32_t pos, length; /* length: of its span */
 };
 
@@ -127,10 +127,19 @@ union cpu_arg {
     } trace;
 };
 
+/* Where a layer's keys and values lie. */
+struct cpu_kv_layer {
+    float *first;       /* in page 0: [n_kv_head][2][head_dim * LK_KV_PAGE] */
+    size_t page_stride; /* floats from a page to the next */
+    bool in_window_pages;
+};
+
 struct cpu_kv {
     struct lk_kv_shape shape;
-    float *pages; /* [n_page][n_layer][n_kv_head][2][head_dim * LK_KV_PAGE] */
-    size_t bytes; /* of the mapping, scratch and parts included */
+    /* [n_page][layers that see all][n_kv_head][2][head_dim * LK_KV_PAGE], then the same of window pages */
+    float *pages;
+    struct cpu_kv_layer *layers; /* [n_layer] */
+    size_t bytes;                /* of the mapping, scratch and parts included */
     /* Scratch of a thread: */
     float *scratch;
     size_t scratch_stride; /* floats */

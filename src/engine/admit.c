@@ -21,6 +21,8 @@ void admit_measure(const struct served *served, struct job *job)
     job->n_prompt = (int32_t)job->ask->n_token;
     job->max_tokens = check_max_tokens(served, job->ask);
     job->n_page = kvpages_needed((int64_t)job->n_prompt + job->max_tokens);
+    const int32_t n_window_page = model_n_window_page(served->model);
+    job->n_window_page = job->n_page < n_window_page ? job->n_page : n_window_page;
 }
 
 static uint64_t draw_seed(void)
@@ -117,9 +119,10 @@ static int take_memory(const struct served *served, struct job *job)
     const size_t n_token = (size_t)job->n_prompt + (size_t)job->max_tokens;
     job->tokens = mem_array(n_token, sizeof *job->tokens);
     job->pages = mem_array((size_t)job->n_page, sizeof *job->pages);
+    job->window_pages = mem_array((size_t)job->n_page, sizeof *job->window_pages);
     const struct notice_room room = room_of_last(served, job);
     job->last = notice_new_room(NOTICE_DONE, job->id, &room);
-    if (!job->tokens || !job->pages || !job->last)
+    if (!job->tokens || !job->pages || !job->window_pages || !job->last)
         return -ENOMEM;
     memcpy(job->tokens, job->ask->tokens, (size_t)job->n_prompt * sizeof *job->tokens);
 
@@ -134,12 +137,24 @@ static int take_memory(const struct served *served, struct job *job)
     return r == 0 ? take_text(served, job, &room) : r;
 }
 
-int admit_job(const struct served *served, struct kvpages *pool, struct job *job)
+static bool take_pages(struct kvpages *pool, struct kvpages *window_pool, struct job *job)
+{
+    if (!kvpages_take(pool, job->n_page, job->pages))
+        return false;
+    if (!kvpages_take(window_pool, job->n_window_page, job->window_pages)) {
+        kvpages_give(pool, job->pages, job->n_page);
+        return false;
+    }
+    kvpages_repeat(job->window_pages, job->n_window_page, job->n_page);
+    return true;
+}
+
+int admit_job(const struct served *served, struct kvpages *pool, struct kvpages *window_pool, struct job *job)
 {
     int r = take_memory(served, job);
     if (r != 0)
         return r;
-    if (!kvpages_take(pool, job->n_page, job->pages))
+    if (!take_pages(pool, window_pool, job))
         return -ENOMEM;
     job->admitted_us = clock_us();
     return 0;

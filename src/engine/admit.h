@@ -8,6 +8,7 @@
 
 /* Fills in what is known of a job once its ask is: its lengths and pages. */
 void admit_measure(const struct served *served, struct job *job);
-/* Takes the job's pages, which must be free, and its memory. 0; -ENOMEM: it has taken nothing from the pool.
+/* Takes the job's pages, which must be free, and its memory. 0; -ENOMEM: it has taken nothing from the pools.
  */
-int admit_job(const struct served *served, struct kvpages *pool, struct job *job);
+int admit_job(const struct served *served, struct kvpages *pool, struct kvpages *window_pool,
+              struct job *job);

@@ -71,6 +71,7 @@ void batch_add(struct batch *b, struct job *job, int32_t n_row)
 
     memcpy(b->token + b->n_row, job->tokens + job->pos, (size_t)n_row * sizeof *b->token);
     b->span[b->n_part] = (struct lk_span){.pages = job->pages,
+                                          .window_pages = job->window_pages,
                                           .row = b->n_row,
                                           .n_row = n_row,
                                           .pos = job->pos,

@@ -68,6 +68,7 @@ struct job *job_free(struct job *job)
     job_ask_free(job->ask);
     free(job->tokens);
     free(job->pages);
+    free(job->window_pages);
     sampler_free(job->sampler);
     stop_free(job->stop);
     parts_free(job->parts);

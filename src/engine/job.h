@@ -94,13 +94,15 @@ struct job {
     /* Once its prompt is known. */
     int32_t n_prompt, max_tokens; /* as many as the context holds */
     int32_t n_page;               /* that it will need */
+    int32_t n_window_page;        /* likewise, of the other kind */
     int64_t position;             /* in the waiting line, as it was told last; -1: never */
 
     /* From its admission on. */
     int32_t *tokens; /* [n_prompt + max_tokens], owned: prompt and answer */
     int32_t n_generated;
-    int32_t pos;    /* tokens whose keys and values are computed */
-    int32_t *pages; /* [n_page], owned; the pages themselves are taken from the pool */
+    int32_t pos;           /* tokens whose keys and values are computed */
+    int32_t *pages;        /* [n_page], owned; the pages themselves are taken from the pool */
+    int32_t *window_pages; /* [n_page], owned; the first n_window_page are taken, the others repeat them */
     struct sampler *sampler;
     struct stop *stop; /* NULL: no stop strings, or nobody to spell tokens */
     struct detok detok;

@@ -46,3 +46,9 @@ void kvpages_give(struct kvpages *pool, const int32_t *pages, int32_t n)
     for (int32_t i = n; i-- > 0;)
         pool->free[pool->n_free++] = pages[i];
 }
+
+void kvpages_repeat(int32_t *pages, int32_t n_own, int32_t n)
+{
+    for (int32_t i = n_own; n_own > 0 && i < n; i++)
+        pages[i] = pages[i - n_own];
+}

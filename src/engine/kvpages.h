@@ -1,4 +1,5 @@
-/* Whose is which KV page: policy only, the pages themselves are the back end's.
+/* Whose is which KV page: policy only, the pages themselves are the back end's. There is one of this for each
+ * kind of page (kernels/kv.h).
  *
  * A job reserves at its admission all pages that it may ever need, so that nothing can run out in its middle.
  */
@@ -22,3 +23,6 @@ int32_t kvpages_needed(int64_t n_token);
 bool kvpages_take(struct kvpages *pool, int32_t n, int32_t *ret_pages);
 /* Gives back what was taken. */
 void kvpages_give(struct kvpages *pool, const int32_t *pages, int32_t n);
+/* Fills a list whose first n_own pages are taken up to n by naming those in turn; nothing if there are none.
+ */
+void kvpages_repeat(int32_t *pages, int32_t n_own, int32_t n);

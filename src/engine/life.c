@@ -29,8 +29,10 @@ void life_end(struct run *run, struct job *job, struct notice *notice)
         run->counts.n_failed++;
     sched_remove(&run->sched, job);
     batch_forget(&run->batch, job);
-    if (job_is_admitted(job))
+    if (job_is_admitted(job)) {
         kvpages_give(&run->pages, job->pages, job->n_page);
+        kvpages_give(&run->window_pages, job->window_pages, job->n_window_page);
+    }
     job_free(job);
     life_show_counts(run); /* before the notice: who reads the status then finds the job in it */
     if (notice)

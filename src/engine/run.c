@@ -80,6 +80,7 @@ void run_deinit(struct run *run)
     notice_free(run->last_words);
     batch_deinit(&run->batch);
     kvpages_deinit(&run->pages);
+    kvpages_deinit(&run->window_pages);
     served_deinit(&run->served);
 }
 
@@ -141,6 +142,8 @@ static int load(struct run *run, struct why *why)
     assert(r != 0 || kvpages_needed(run->served.info->n_ctx) <= model_n_page(run->served.model));
     if (r == 0)
         r = kvpages_init(&run->pages, model_n_page(run->served.model));
+    if (r == 0)
+        r = kvpages_init(&run->window_pages, model_n_window_page(run->served.model));
     if (r == 0)
         r = batch_init(&run->batch, run->served.info->max_row, run->sched.max_running);
     if (r == 0)

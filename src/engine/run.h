@@ -29,7 +29,7 @@ struct run {
     struct engine_options options;
     struct served served;
     struct sched sched;
-    struct kvpages pages;
+    struct kvpages pages, window_pages;
     struct batch batch;
     struct engine_status counts; /* the board has a copy */
     uint64_t n_read;             /* cancels and drops read so far */

@@ -72,10 +72,12 @@ struct job *sched_find(const struct sched *s, uint64_t id)
     return job ? job : find_in(&s->text, id);
 }
 
-struct job *sched_admissible(const struct sched *s, int32_t n_free_page)
+struct job *sched_admissible(const struct sched *s, int32_t n_free_page, int32_t n_free_window_page)
 {
     struct job *job = TAILQ_FIRST(&s->waiting);
-    return job && s->n_running < s->max_running && job->n_page <= n_free_page ? job : NULL;
+    if (!job || s->n_running >= s->max_running)
+        return NULL;
+    return job->n_page <= n_free_page && job->n_window_page <= n_free_window_page ? job : NULL;
 }
 
 /* Rows of prompts that the next step may have. */

@@ -43,8 +43,9 @@ void sched_move(struct sched *s, struct job *job, enum job_state state);
 /* The job of this number, or NULL. */
 struct job *sched_find(const struct sched *s, uint64_t id);
 
-/* The job to be admitted next, if one waits and the n_page it will need are free; else NULL. */
-struct job *sched_admissible(const struct sched *s, int32_t n_free_page);
+/* The job to be admitted next, if one waits and the pages of both kinds that it will need are free; else
+ * NULL. */
+struct job *sched_admissible(const struct sched *s, int32_t n_free_page, int32_t n_free_window_page);
 /* Chooses the next step's rows; the batch stays empty if nothing runs. */
 void sched_choose(struct sched *s, struct batch *b);
 /* Tells that a step of n_row rows took so long: the next piece of a prompt follows. */

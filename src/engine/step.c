@@ -22,8 +22,9 @@ static int begin(struct run *run, struct job *job)
 
 int step_admit(struct run *run)
 {
-    for (struct job *job; (job = sched_admissible(&run->sched, run->pages.n_free));) {
-        int r = admit_job(&run->served, &run->pages, job);
+    for (struct job *job;
+         (job = sched_admissible(&run->sched, run->pages.n_free, run->window_pages.n_free));) {
+        int r = admit_job(&run->served, &run->pages, &run->window_pages, job);
         if (r == 0)
             r = begin(run, job);
         else /* what this job needs is not to be had: others may need less */

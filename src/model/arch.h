@@ -15,7 +15,9 @@ struct model_batch;
 /* Sizes every architecture has; the engine and the page pool need no more. */
 struct arch_shape {
     int32_t n_layer, n_head, n_kv_head, head_dim, dim, ff_dim, n_vocab;
-    int32_t n_ctx; /* the model's own limit */
+    int32_t n_ctx;         /* the model's own limit */
+    const int32_t *window; /* [n_layer]: positions that a layer sees, its own included; 0: all. NULL: every
+                              layer sees all. In the arena */
 };
 
 /* One step as an architecture sees it. */

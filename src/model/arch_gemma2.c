@@ -83,6 +83,7 @@ static int gemma2_read_config(const struct json *config, struct arena *arena, st
     m->dense.attn.scale = (float)(1 / sqrt(scalar));
     m->dense.attn.soft_cap = (float)score_cap;
     m->logit_cap = (float)logit_cap;
+    m->dense.shape.window = m->window;
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;

@@ -114,6 +114,7 @@ static int gemma3_read_config(const struct json *config, struct arena *arena, st
     if (r)
         return r;
     m->dense.attn.scale = (float)(1 / sqrt(scalar));
+    m->dense.shape.window = m->window;
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;

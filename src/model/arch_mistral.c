@@ -44,6 +44,7 @@ static int mistral_read_config(const struct json *config, struct arena *arena, s
         return -ENOMEM;
     int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : window_read_size(config, 4096, &m->dense.attn.window, why);
+    r = r ? r : window_of_all(m->dense.attn.window, arena, &m->dense.shape);
     if (r)
         return r;
     m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);

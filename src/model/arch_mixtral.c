@@ -50,6 +50,7 @@ static int mixtral_read_config(const struct json *config, struct arena *arena, s
     int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : window_read_size(config, 0, &m->dense.attn.window, why);
     r = r ? r : mixture_read(config, "intermediate_size", m->dense.shape.dim, &m->mixture, why);
+    r = r ? r : window_of_all(m->dense.attn.window, arena, &m->dense.shape);
     if (r)
         return r;
     m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);

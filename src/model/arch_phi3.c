@@ -47,6 +47,7 @@ static int phi3_read_config(const struct json *config, struct arena *arena, stru
     int r = dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : shape_refuse(config, refused, why);
     r = r ? r : window_read_size(config, 0, &m->dense.attn.window, why);
+    r = r ? r : window_of_all(m->dense.attn.window, arena, &m->dense.shape);
     if (r)
         return r;
     m->layers = arena_array(arena, (size_t)m->dense.shape.n_layer, sizeof *m->layers);

@@ -57,6 +57,7 @@ static int qwen2_read_config(const struct json *config, struct arena *arena, str
     r = window_read_qwen(config, m->window, n_layer, why);
     if (r)
         return r;
+    m->dense.shape.window = m->window;
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;

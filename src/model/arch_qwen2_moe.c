@@ -108,6 +108,7 @@ static int qwen2_moe_read_config(const struct json *config, struct arena *arena,
     r = r ? r : qwen2_moe_read_mixture(config, arena, m, why);
     if (r)
         return r;
+    m->dense.shape.window = m->window;
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;

@@ -31,6 +31,7 @@ struct model {
     struct checkpoint *checkpoint;
     struct lk_backend *be;
     const struct arch *arch;
+    struct arch_shape shape;
     void *self; /* the architecture's */
     struct bind bind;
     struct plan plan;
@@ -48,15 +49,14 @@ static int read_files(struct model *m, const struct model_options *options, stru
     if (r)
         return r;
     const struct json *config = checkpoint_config(m->checkpoint);
-    struct arch_shape shape;
     r = arch_find(config, &m->arch, why);
-    r = r ? r : m->arch->read_config(config, &m->arena, &shape, &m->self, why);
+    r = r ? r : m->arch->read_config(config, &m->arena, &m->shape, &m->self, why);
     if (r)
         return r > 0 ? why_prefix(why, r, "config.json") : r;
     struct model_info *info = &m->info;
     const struct json *generation = checkpoint_generation_config(m->checkpoint);
-    r = generation_ends(config, generation, shape.n_vocab, info->end, &info->n_end, why);
-    r = r ? r : generation_defaults(generation, shape.n_vocab, &info->defaults, why);
+    r = generation_ends(config, generation, m->shape.n_vocab, info->end, &info->n_end, why);
+    r = r ? r : generation_defaults(generation, m->shape.n_vocab, &info->defaults, why);
     r = r ? r : bind_init(&m->bind, m->checkpoint, &m->arena);
     r = r ? r : m->arch->bind(m->self, &m->bind, why);
     r = r ? r : bind_finish(&m->bind, why);
@@ -70,14 +70,14 @@ static int read_files(struct model *m, const struct model_options *options, stru
     info->arch = m->arch->name;
     info->type = lk_dtype_name((enum lk_dtype)type);
     memcpy(info->type_bytes, m->bind.type_bytes, sizeof info->type_bytes);
-    info->n_layer = shape.n_layer;
-    info->n_head = shape.n_head;
-    info->n_kv_head = shape.n_kv_head;
-    info->head_dim = shape.head_dim;
-    info->dim = shape.dim;
-    info->ff_dim = shape.ff_dim;
-    info->n_vocab = shape.n_vocab;
-    info->n_ctx_train = shape.n_ctx;
+    info->n_layer = m->shape.n_layer;
+    info->n_head = m->shape.n_head;
+    info->n_kv_head = m->shape.n_kv_head;
+    info->head_dim = m->shape.head_dim;
+    info->dim = m->shape.dim;
+    info->ff_dim = m->shape.ff_dim;
+    info->n_vocab = m->shape.n_vocab;
+    info->n_ctx_train = m->shape.n_ctx;
     info->n_param = m->bind.n_param;
     info->weight_bytes = m->bind.n_byte;
     info->fingerprint = fingerprint_of(m->checkpoint);
@@ -99,10 +99,6 @@ static int open_backend(struct model *m, const struct model_options *options, st
 static int make_plan(struct model *m, const struct model_options *options, struct why *why)
 {
     struct model_info *info = &m->info;
-    struct arch_shape shape = {.n_layer = info->n_layer,
-                               .n_kv_head = info->n_kv_head,
-                               .head_dim = info->head_dim,
-                               .n_ctx = info->n_ctx_train};
     m->n_logit_row = options->max_row < MODEL_MAX_LOGIT_ROW ? options->max_row : MODEL_MAX_LOGIT_ROW;
     m->vectors.n_byte = m->bind.vector_bytes;
     m->scratch.n_byte = m->arch->scratch_bytes(m->self, options->max_row);
@@ -114,12 +110,13 @@ static int make_plan(struct model *m, const struct model_options *options, struc
     info->available_bytes = memory_available("");
     info->scratch_bytes = m->vectors.n_byte + m->scratch.n_byte + 2 * (uint64_t)m->logits.n_byte;
     struct plan_ask ask = {
-        .shape = &shape,
+        .shape = &m->shape,
         .kv_bytes = m->be->ops->kv_bytes,
         .n_ctx = options->n_ctx,
         .available_bytes = info->available_bytes,
         .weight_bytes = info->weight_bytes,
         .scratch_bytes = info->scratch_bytes,
+        .max_row = options->max_row,
     };
     int r = plan_make(&ask, &m->plan, why);
     info->n_ctx = m->plan.n_ctx;
@@ -186,7 +183,7 @@ static bool on_verify(void *ctx, double fraction)
 static int warm_up(struct model *m)
 {
     static const int32_t zero = 0;
-    struct lk_span span = {.pages = &zero, .n_row = 1, .length = 1};
+    struct lk_span span = {.pages = &zero, .window_pages = &zero, .n_row = 1, .length = 1};
     struct model_batch batch = {
         .rows = {.token = &zero, .n_row = 1, .span = &span, .n_span = 1},
         .logit_rows = &zero,
@@ -272,6 +269,11 @@ int32_t model_n_page(const struct model *model)
     return model->plan.kv.n_page;
 }
 
+int32_t model_n_window_page(const struct model *model)
+{
+    return model->plan.kv.n_window_page;
+}
+
 static void assert_batch(const struct model *m, const struct model_batch *batch)
 {
     const struct lk_batch *rows = &batch->rows;
@@ -283,7 +285,9 @@ static void assert_batch(const struct model *m, const struct model_batch *batch)
                span->n_row <= m->info.n_ctx - span->pos && span->length >= span->pos + span->n_row);
         next += span->n_row;
         for (int32_t i = span->pos / LK_KV_PAGE; i <= (span->pos + span->n_row - 1) / LK_KV_PAGE; i++)
-            assert(span->pages[i] >= 0 && span->pages[i] < m->plan.kv.n_page);
+            assert(span->pages[i] >= 0 && span->pages[i] < m->plan.kv.n_page &&
+                   (m->plan.kv.n_window_page == 0 ||
+                    (span->window_pages[i] >= 0 && span->window_pages[i] < m->plan.kv.n_window_page)));
     }
     assert(next == rows->n_row);
     for (int32_t i = 0; i < rows->n_row; i++)

@@ -70,8 +70,11 @@ struct model *model_free(struct model *model);
 
 const struct model_info *model_info(const struct model *model);
 
-/* Pages in the KV pool. */
+/* Pages in the KV pool: enough for one sequence of n_ctx positions. */
 int32_t model_n_page(const struct model *model);
+/* Window pages in the KV pool (kernels/kv.h): so many are enough for a sequence of any length that names them
+ * in turn. 0: no layer has a window. */
+int32_t model_n_window_page(const struct model *model);
 
 /* One step. logit_rows[n_logit] are the rows whose logits are wanted (n_logit may be 0, at most
  * MODEL_MAX_LOGIT_ROW). A span's length is what its sequence may reach (prompt and max_tokens): variants of

@@ -8,6 +8,19 @@
 
 #include "src/model/model.h"
 
+/* Window pages of one sequence that has n_page pages. */
+static int32_t window_pages(const struct plan_ask *ask, int32_t n_page)
+{
+    const struct arch_shape *shape = ask->shape;
+    int32_t widest = 0;
+    for (int32_t i = 0; shape->window && i < shape->n_layer; i++)
+        widest = shape->window[i] > widest ? shape->window[i] : widest;
+    if (widest == 0)
+        return 0;
+    int32_t in_turn = lk_kv_window_pages(widest, ask->max_row);
+    return in_turn < n_page ? in_turn : n_page;
+}
+
 static struct plan plan_of(const struct plan_ask *ask, int32_t n_ctx)
 {
     struct plan plan = {
@@ -15,8 +28,10 @@ static struct plan plan_of(const struct plan_ask *ask, int32_t n_ctx)
         .kv = {.n_layer = ask->shape->n_layer,
                .n_kv_head = ask->shape->n_kv_head,
                .head_dim = ask->shape->head_dim,
-               .n_page = (n_ctx - 1) / LK_KV_PAGE + 1},
+               .n_page = (n_ctx - 1) / LK_KV_PAGE + 1,
+               .window = ask->shape->window},
     };
+    plan.kv.n_window_page = window_pages(ask, plan.kv.n_page);
     plan.kv_bytes = ask->kv_bytes(&plan.kv);
     return plan;
 }

@@ -14,11 +14,12 @@ struct plan_ask {
     int32_t n_ctx;                                       /* wanted; 0: the default rule */
     uint64_t available_bytes;                            /* before anything is loaded */
     uint64_t weight_bytes, scratch_bytes;
+    int32_t max_row; /* rows of a step at most */
 };
 
 struct plan {
     int32_t n_ctx;
-    struct lk_kv_shape kv; /* of one sequence of n_ctx positions */
+    struct lk_kv_shape kv; /* of one sequence of n_ctx positions; window is the shape's */
     uint64_t kv_bytes;
 };
 

@@ -3,6 +3,7 @@
 
 #include "src/model/window.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -57,4 +58,17 @@ int window_read_qwen(const struct json *config, int32_t *ret_window, int32_t n_l
     for (int32_t i = 0; i < n_layer; i++)
         ret_window[i] = i >= first ? size : 0;
     return window_by_layer_types(config, size, ret_window, n_layer, why);
+}
+
+int window_of_all(int32_t size, struct arena *arena, struct arch_shape *shape)
+{
+    if (size == 0)
+        return 0;
+    int32_t *window = arena_array(arena, (size_t)shape->n_layer, sizeof *window);
+    if (!window)
+        return -ENOMEM;
+    for (int32_t i = 0; i < shape->n_layer; i++)
+        window[i] = size;
+    shape->window = window;
+    return 0;
 }

@@ -38,7 +38,7 @@ enum { N_SHAPE = sizeof shapes / sizeof *shapes, LAYER = 1, N_LAYER = 2 };
 struct sequence {
     struct shape shape;
     float *q, *k, *v, *y; /* [n_pos][heads][head_dim] */
-    int32_t *pages;
+    int32_t *pages, *window_pages;
     int32_t n_page;
 };
 
@@ -63,12 +63,21 @@ static struct sequence sequence_new(struct check_rng *rng, const struct shape *s
     s.v = check_allocate(n * kv_floats(shape), sizeof *s.v);
     s.y = check_allocate(n * q_floats(shape), sizeof *s.y);
     s.pages = check_allocate((size_t)s.n_page, sizeof *s.pages);
+    s.window_pages = check_allocate((size_t)s.n_page, sizeof *s.window_pages);
     check_fill(rng, s.q, n * q_floats(shape), CHECK_PLAIN);
     check_fill(rng, s.k, n * kv_floats(shape), CHECK_PLAIN);
     check_fill(rng, s.v, n * kv_floats(shape), CHECK_PLAIN);
     for (int32_t i = 0; i < s.n_page; i++)
-        s.pages[i] = first_page + s.n_page - 1 - i;
+        s.pages[i] = s.window_pages[i] = first_page + s.n_page - 1 - i;
     return s;
+}
+
+/* Window pages in turn, no more than steps of n_row rows need. */
+static void sequence_turn(struct sequence *s, int32_t n_row)
+{
+    int32_t n = lk_kv_window_pages(s->shape.window, n_row < s->shape.n_pos ? n_row : s->shape.n_pos);
+    for (int32_t i = n; i < s->n_page; i++)
+        s->window_pages[i] = s->window_pages[i - n];
 }
 
 static void sequence_free(struct sequence *s)
@@ -78,6 +87,7 @@ static void sequence_free(struct sequence *s)
     free(s->v);
     free(s->y);
     free(s->pages);
+    free(s->window_pages);
 }
 
 static struct lk_attn attn_of(const struct shape *s)
@@ -99,8 +109,13 @@ static void open_with_pages(struct rig *rig, const struct shape *s, int32_t n_th
                             const char *level)
 {
     rig_open(rig, n_thread, s->n_pos * 3, level);
-    struct lk_kv_shape kv = {
-        .n_layer = N_LAYER, .n_kv_head = s->n_kv_head, .head_dim = s->head_dim, .n_page = n_page};
+    const int32_t window[N_LAYER] = {[LAYER] = s->window};
+    struct lk_kv_shape kv = {.n_layer = N_LAYER,
+                             .n_kv_head = s->n_kv_head,
+                             .head_dim = s->head_dim,
+                             .n_page = n_page,
+                             .window = window,
+                             .n_window_page = n_page};
     if (rig->be->ops->kv_create(rig->be, &kv)) {
         fprintf(stderr, "%s\n", rig->be->why);
         exit(2);
@@ -119,8 +134,11 @@ static bool step(struct rig *rig, struct sequence *const *all, int32_t n, int32_
           *k = x + total * q;
     float *v = k + total * kv;
     for (size_t i = 0; i < (size_t)n; i++) {
-        span[i] =
-            (struct lk_span){.pages = all[i]->pages, .row = (int32_t)i * n_row, .n_row = n_row, .pos = pos};
+        span[i] = (struct lk_span){.pages = all[i]->pages,
+                                   .window_pages = all[i]->window_pages,
+                                   .row = (int32_t)i * n_row,
+                                   .n_row = n_row,
+                                   .pos = pos};
         memcpy(x + i * rows * q, all[i]->q + (size_t)pos * q, rows * q * sizeof *x);
         memcpy(k + i * rows * kv, all[i]->k + (size_t)pos * kv, rows * kv * sizeof *k);
         memcpy(v + i * rows * kv, all[i]->v + (size_t)pos * kv, rows * kv * sizeof *v);
@@ -229,6 +247,10 @@ static void test_shape(const struct shape *shape, const char *level)
             struct rig rig;
             open_with_pages(&rig, shape, n_thread, s.n_page + 3, level);
             check_case("%d threads, steps of %d, %d decoded", n_thread, cuts[i][0], cuts[i][1]);
+            for (int32_t j = 0; j < s.n_page; j++)
+                s.window_pages[j] = s.pages[j];
+            if (shape->window > 0)
+                sequence_turn(&s, cuts[i][0]);
             same = compute(&rig, &s, cuts[i][0], cuts[i][1]);
             if (n_thread == 1 && i == 0) {
                 memcpy(first, s.y, n * sizeof *first);
@@ -297,7 +319,7 @@ static void test_passed_pages(int32_t n_thread)
     for (int32_t pos = 0, n_row; pos < shape.n_pos && ok; pos += n_row) {
         n_row = pos % 3 || shape.n_pos - pos < 30 ? 1 : 30;
         for (int32_t i = 0; (i + 1) * LK_KV_PAGE <= pos - shape.window + 1; i++)
-            s.pages[i] = INT32_MIN;
+            s.window_pages[i] = INT32_MIN;
         ok = step(&rig, one, 1, pos, n_row);
     }
     check_point(ok && check_same(want, s.y, n, "without passed pages"),

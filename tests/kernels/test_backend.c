@@ -69,11 +69,18 @@ static void test_memory(void)
     struct lk_kv_shape shape = {.n_layer = 2, .n_kv_head = 3, .head_dim = 16, .n_page = 5};
     size_t least = (size_t)2 * 3 * 16 * 5 * LK_KV_PAGE * 2 * sizeof(float);
     check_point(ops->kv_bytes(&shape) >= least && ops->kv_bytes(&shape) < 2 * least, "the KV pool's size");
-    struct lk_kv_shape huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX}, empty = {1, 1, 0, 1};
+    const int32_t window[] = {0, 100};
+    struct lk_kv_shape mixed = shape;
+    mixed.window = window;
+    mixed.n_window_page = 2;
+    check_point(ops->kv_bytes(&shape) - ops->kv_bytes(&mixed) == least / 10 * 3,
+                "layers with a window take as much as their pages");
+    struct lk_kv_shape huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, NULL, 0},
+                       empty = {1, 1, 0, 1, NULL, 0};
     check_point(ops->kv_bytes(&huge) == SIZE_MAX && ops->kv_create(rig.be, &huge) == -EINVAL &&
                     ops->kv_create(rig.be, &empty) == -EINVAL,
                 "a KV shape that cannot be counted is refused");
-    struct lk_kv_shape large = {1024, 1024, 1024, 1024};
+    struct lk_kv_shape large = {1024, 1024, 1024, 1024, NULL, 0};
     check_point(ops->kv_create(rig.be, &large) == LK_E_NO_MEMORY && ops->kv_create(rig.be, &shape) == 0 &&
                     ops->kv_create(rig.be, &shape) == -EINVAL,
                 "one KV pool, if there is memory for it");

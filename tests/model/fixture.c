@@ -105,16 +105,19 @@ int32_t *fixture_ids(const struct json *array, int32_t *ret_n)
 
 struct sequence *sequence_new(struct model *model, bool from_first)
 {
-    int32_t n_page = model_n_page(model);
+    int32_t n_page = model_n_page(model), n_window_page = model_n_window_page(model);
     struct sequence *s = calloc(1, sizeof *s);
     cr_assert(s);
     s->model = model;
     s->length = model_info(model)->n_ctx;
     s->pages = calloc((size_t)n_page, sizeof *s->pages);
+    s->window_pages = calloc((size_t)n_page, sizeof *s->window_pages);
     s->logits = calloc((size_t)model_info(model)->n_vocab, sizeof *s->logits);
-    cr_assert(s->pages && s->logits);
+    cr_assert(s->pages && s->window_pages && s->logits);
     for (int32_t i = 0; i < n_page; i++)
         s->pages[i] = from_first ? i : n_page - 1 - i;
+    for (int32_t i = 0; n_window_page > 0 && i < n_page; i++)
+        s->window_pages[i] = from_first ? i % n_window_page : n_window_page - 1 - i % n_window_page;
     return s;
 }
 
@@ -126,6 +129,7 @@ struct sequence *sequence_free(struct sequence *s)
     free(s->all_logits);
     free(s->logits);
     free(s->pages);
+    free(s->window_pages);
     free(s);
     return NULL;
 }
@@ -158,7 +162,8 @@ static void feed_chunk(struct sequence *s, const int32_t *tokens, int32_t n)
     cr_assert(n_logit <= MODEL_MAX_LOGIT_ROW);
     for (int32_t i = 0; i < n_logit; i++)
         rows[i] = n - n_logit + i;
-    struct lk_span span = {.pages = s->pages, .row = 0, .n_row = n, .pos = s->n_tok, .length = s->length};
+    struct lk_span span = {
+        .pages = s->pages, .window_pages = s->window_pages, .n_row = n, .pos = s->n_tok, .length = s->length};
     struct model_batch batch = {
         .rows = {.token = tokens, .n_row = n, .span = &span, .n_span = 1},
         .logit_rows = rows,

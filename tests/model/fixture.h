@@ -37,10 +37,10 @@ int32_t *fixture_ids(const struct json *array, int32_t *ret_n);
 /* A sequence on pages of its own, which lie in the pool from the last one down or from the first one up. */
 struct sequence {
     struct model *model;
-    int32_t *pages;
-    int32_t n_tok;  /* fed so far */
-    int32_t length; /* that it may reach: the model's, unless changed before the first token */
-    float *logits;  /* of the last row fed */
+    int32_t *pages, *window_pages; /* the latter in turn */
+    int32_t n_tok;                 /* fed so far */
+    int32_t length;                /* that it may reach: the model's, unless changed before the first token */
+    float *logits;                 /* of the last row fed */
     /* After sequence_record, of each row fed from record_from on; chunks may then have MODEL_MAX_LOGIT_ROW
      * rows: */
     int32_t record_from; /* position */

@@ -293,6 +293,60 @@ Test(golden, same_bits_of_all_families)
     for_each_case(root, check_family_bits, NULL);
 }
 
+/* The whole context in steps of n_row rows, the last ones one by one: logits and ids. */
+static struct outcome long_outcome(const char *dir, int32_t max_row, int32_t n_row,
+                                   int32_t *ret_n_window_page)
+{
+    struct golden g = golden_open(dir);
+    struct model *model = fixture_open(dir, NULL, 2, max_row);
+    int32_t n_ctx = model_info(model)->n_ctx, n_prompt = n_ctx - N_GREEDY;
+    int32_t *ids = calloc((size_t)n_prompt, sizeof *ids);
+    cr_assert(ids);
+    for (int32_t i = 0; i < n_prompt; i++)
+        ids[i] = (g.ids[i % g.n_id] + i / g.n_id * 11) % model_info(model)->n_vocab;
+    struct outcome o;
+    struct sequence *s = sequence_new(model, n_row > 1);
+    sequence_record(s, n_ctx);
+    sequence_feed(s, ids, n_prompt, n_row);
+    sequence_greedy(s, o.greedy, N_GREEDY);
+    o.n_byte = (size_t)s->n_tok * (size_t)model_info(model)->n_vocab * sizeof *o.logits;
+    o.logits = s->all_logits;
+    s->all_logits = NULL;
+    *ret_n_window_page = model_n_window_page(model);
+    sequence_free(s);
+    free(ids);
+    model_free(model);
+    golden_close(&g);
+    return o;
+}
+
+/* Pages that a window has passed are used again: a model that has fewer window pages than its context,
+ * because its steps are short, against one that has a window page for each. */
+static void check_window_pages(const char *dir, void *ctx)
+{
+    int32_t n_page, n_few, *n_window_case = ctx;
+    struct outcome want = long_outcome(dir, 256, CHUNK, &n_page);
+    if (n_page > 0) {
+        ++*n_window_case;
+        assert_same(&want, long_outcome(dir, CHUNK, CHUNK, &n_few), dir);
+        cr_assert(n_few == 3 && n_page == 4, "%s: %d, %d", dir, n_few, n_page);
+        assert_same(&want, long_outcome(dir, 8, 7, &n_few), dir);
+        cr_assert(n_few == 2, "%s: %d", dir, n_few);
+        assert_same(&want, long_outcome(dir, 1, 1, &n_few), dir);
+        cr_assert(n_few == 2, "%s: %d", dir, n_few);
+    }
+    free(want.logits);
+}
+
+Test(golden, window_pages_are_used_again)
+{
+    char root[SUPPORT_PATH];
+    int32_t n_window_case = 0;
+    support_data(root, "golden");
+    for_each_case(root, check_window_pages, &n_window_case);
+    cr_assert(n_window_case >= 5, "%d cases with windows", n_window_case);
+}
+
 /* More rows than the logits of one step: the last row's are the same after a single prefill. */
 Test(golden, one_prefill)
 {

@@ -3,6 +3,7 @@
 #include "src/engine/kvpages.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "kernels/kv.h"
 
@@ -32,4 +33,29 @@ Test(kvpages, takes_all_or_nothing)
     }
     cr_expect(seen == 0x1f, "each page once");
     kvpages_deinit(&pool);
+}
+
+Test(kvpages, repeats_pages_in_turn)
+{
+    int32_t pages[] = {7, 3, 5, -1, -1, -1, -1, -1};
+    static const int32_t want[] = {7, 3, 5, 7, 3, 5, 7, -1};
+    kvpages_repeat(pages, 3, 7);
+    cr_expect(memcmp(pages, want, sizeof want) == 0);
+    kvpages_repeat(pages, 0, 8);
+    kvpages_repeat(pages, 8, 8);
+    cr_expect(memcmp(pages, want, sizeof want) == 0);
+}
+
+/* However the positions that must be kept lie in pages. */
+Test(kvpages, enough_window_pages)
+{
+    for (int32_t window = 1; window < 200; window += 7)
+        for (int32_t n_row = 1; n_row < 140; n_row += 3) {
+            int32_t most = 0;
+            for (int32_t pos = window; pos < window + LK_KV_PAGE; pos++) {
+                int32_t n = (pos + n_row - 1) / LK_KV_PAGE - (pos - window + 1) / LK_KV_PAGE + 1;
+                most = n > most ? n : most;
+            }
+            cr_assert_eq(lk_kv_window_pages(window, n_row), most, "window %d, %d rows", window, n_row);
+        }
 }

@@ -9,10 +9,10 @@
 
 #include "src/model/model.h"
 
-/* A MiB a page. */
+/* A MiB a page of either kind. */
 static size_t kv_bytes(const struct lk_kv_shape *shape)
 {
-    return (size_t)shape->n_page << 20;
+    return (size_t)(shape->n_page + shape->n_window_page) << 20;
 }
 
 static const uint64_t MiB = 1 << 20;
@@ -26,6 +26,7 @@ static struct plan_ask ask_of(const struct arch_shape *shape, int32_t n_ctx, uin
         .available_bytes = (100 + left_mib) * MiB,
         .weight_bytes = 90 * MiB,
         .scratch_bytes = 10 * MiB,
+        .max_row = 512,
     };
 }
 
@@ -66,6 +67,25 @@ Test(plan, asked_for)
     struct why why = {""};
     cr_assert_eq(plan_make(&ask, &plan, &why), 0, "%s", why.text);
     cr_assert(plan.n_ctx == 65 && plan.kv.n_page == 2);
+}
+
+/* Window pages for the widest window and a step, at most as many as there are pages. */
+Test(plan, windows)
+{
+    static const int32_t window[] = {0, 1000, 512};
+    static const struct {
+        int32_t n_ctx, n_window_page;
+    } cases[] = {{64, 1}, {1280, 20}, {1536, 24}, {1600, 25}, {1664, 25}, {16384, 25}};
+    struct arch_shape shape = {
+        .n_layer = 3, .n_kv_head = 1, .head_dim = 2, .n_ctx = 131072, .window = window};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan_ask ask = ask_of(&shape, cases[i].n_ctx, 1000);
+        struct plan plan;
+        struct why why = {""};
+        cr_assert_eq(plan_make(&ask, &plan, &why), 0, "%s", why.text);
+        cr_assert(plan.kv.n_page == cases[i].n_ctx / 64 && plan.kv.window == window);
+        cr_assert_eq(plan.kv.n_window_page, cases[i].n_window_page, "%d", cases[i].n_ctx);
+    }
 }
 
 Test(plan, refusals)

@@ -35,20 +35,30 @@ Test(sched, admits_in_order_of_arrival)
 {
     struct sched s;
     sched_init(&s, 2);
-    cr_expect(sched_admissible(&s, 100) == NULL);
+    cr_expect(sched_admissible(&s, 100, 0) == NULL);
     sched_add(&s, make(0, JOB_WAITING, 10, 8));
     sched_add(&s, make(1, JOB_WAITING, 10, 1));
-    cr_expect(sched_admissible(&s, 7) == NULL, "the second fits, but does not overtake");
-    cr_expect(sched_admissible(&s, 8) == &jobs[0]);
+    cr_expect(sched_admissible(&s, 7, 0) == NULL, "the second fits, but does not overtake");
+    cr_expect(sched_admissible(&s, 8, 0) == &jobs[0]);
     sched_move(&s, &jobs[0], JOB_PREFILL);
     cr_expect(s.n_running == 1 && s.n_waiting == 1);
-    cr_expect(sched_admissible(&s, 0) == NULL);
-    cr_expect(sched_admissible(&s, 1) == &jobs[1]);
+    cr_expect(sched_admissible(&s, 0, 0) == NULL);
+    cr_expect(sched_admissible(&s, 1, 0) == &jobs[1]);
     sched_move(&s, &jobs[1], JOB_PREFILL);
     sched_add(&s, make(2, JOB_WAITING, 10, 1));
-    cr_expect(sched_admissible(&s, 100) == NULL, "two run already");
+    cr_expect(sched_admissible(&s, 100, 0) == NULL, "two run already");
     sched_remove(&s, &jobs[0]);
-    cr_expect(sched_admissible(&s, 100) == &jobs[2]);
+    cr_expect(sched_admissible(&s, 100, 0) == &jobs[2]);
+}
+
+Test(sched, admits_where_both_kinds_of_pages_are_free)
+{
+    struct sched s;
+    sched_init(&s, 2);
+    sched_add(&s, make(0, JOB_WAITING, 10, 8));
+    jobs[0].n_window_page = 3;
+    cr_expect(sched_admissible(&s, 8, 2) == NULL && sched_admissible(&s, 7, 3) == NULL);
+    cr_expect(sched_admissible(&s, 8, 3) == &jobs[0]);
 }
 
 Test(sched, finds_jobs_in_every_state)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "src/model/arch.h"
+
 enum { N_LAYER = 4 };
 
 static struct json *parse(const char *text)
@@ -91,4 +93,15 @@ Test(window, refusals)
         cr_assert(strstr(why.text, cases[i].sentence), "%s: %s", cases[i].config, why.text);
         json_free(config);
     }
+}
+
+Test(window, of_all)
+{
+    struct arena arena = {0};
+    struct arch_shape shape = {.n_layer = N_LAYER};
+    cr_assert(window_of_all(0, &arena, &shape) == 0 && !shape.window);
+    cr_assert_eq(window_of_all(4096, &arena, &shape), 0);
+    for (int i = 0; i < N_LAYER; i++)
+        cr_assert_eq(shape.window[i], 4096);
+    arena_deinit(&arena);
 }
