@@ -52,6 +52,8 @@ static void print_found(const struct served *served, const char *model_id)
                served->max_piece);
     else
         printf("none: served by ids\n");
+    printf("template       %s%s\n",
+           served->chat ? "for conversations" : "none: ", served->chat ? "" : served->no_chat.text);
     printf("context        %d of %d tokens\n", info->n_ctx, info->n_ctx_train);
     printf("device         %s, kernels: %s, threads: %d\n", info->device, info->level, info->n_thread);
     printf("memory\n");

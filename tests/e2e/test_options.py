@@ -73,10 +73,11 @@ def _():
 def _():
     result = fixture.run("--check", "--model", models.DEMO)
     equal((result.returncode, result.stderr), (0, ""))
-    for words in ("demo-model", "llama", "4 layers", "2623744", "BF16", "5247488 bytes", "1024", "context"):
+    for words in ("demo-model", "llama", "4 layers", "2623744", "BF16", "5247488 bytes", "1024", "template       for conversations", "context"):
         contains(result.stdout, words)
     result = fixture.run("--check", "--model", models.GOLDEN, "--context", 100, "--threads", 1, "--cpu-level", "c")
     contains(result.stdout, "served by ids")
+    contains(result.stdout, "template       none: the model has no")
     contains(result.stdout, "context        100 of 256")
     contains(result.stdout, "kernels: c, threads: 1")
     result = fixture.run("--check", "--verify", "--model", models.GOLDEN)
