@@ -65,9 +65,10 @@ ARE_ALL(isprintable, jinja_char_is_printable, true)
 ARE_ALL(isspace, jinja_char_is_space, false)
 
 /* At least one character of this case, and none of another. */
-static bool has_case(const struct jinja_string *s, class_fn *is, class_fn *is_not)
+static bool has_case(struct jinja_run *run, const struct jinja_string *s, class_fn *is, class_fn *is_not)
 {
     bool found = false;
+    jinja_run_step(run, s->n / 16);
     for (size_t i = 0; i < s->n; i += utf8_length((uint8_t)s->text[i])) {
         uint32_t c = utf8_decode((const uint8_t *)s->text + i);
         if (is_not(c) || jinja_char_is_title(c))
@@ -77,33 +78,34 @@ static bool has_case(const struct jinja_string *s, class_fn *is, class_fn *is_no
     return found;
 }
 
-bool jinja_method_is_lower(const struct jinja_string *s)
+bool jinja_method_is_lower(struct jinja_run *run, const struct jinja_string *s)
 {
-    return has_case(s, jinja_char_is_lower, jinja_char_is_upper);
+    return has_case(run, s, jinja_char_is_lower, jinja_char_is_upper);
 }
 
-bool jinja_method_is_upper(const struct jinja_string *s)
+bool jinja_method_is_upper(struct jinja_run *run, const struct jinja_string *s)
 {
-    return has_case(s, jinja_char_is_upper, jinja_char_is_lower);
+    return has_case(run, s, jinja_char_is_upper, jinja_char_is_lower);
 }
 
 METHOD(islower)
 {
-    (void)run, (void)args;
-    return jinja_value_bool(jinja_method_is_lower(self.string));
+    (void)args;
+    return jinja_value_bool(jinja_method_is_lower(run, self.string));
 }
 
 METHOD(isupper)
 {
-    (void)run, (void)args;
-    return jinja_value_bool(jinja_method_is_upper(self.string));
+    (void)args;
+    return jinja_value_bool(jinja_method_is_upper(run, self.string));
 }
 
 METHOD(istitle)
 {
-    (void)run, (void)args;
+    (void)args;
     const struct jinja_string *s = self.string;
     bool inside = false, found = false;
+    jinja_run_step(run, s->n / 16);
     for (size_t i = 0; i < s->n; i += utf8_length((uint8_t)s->text[i])) {
         uint32_t c = utf8_decode((const uint8_t *)s->text + i);
         bool begins = jinja_char_is_upper(c) || jinja_char_is_title(c), goes_on = jinja_char_is_lower(c);
@@ -117,8 +119,9 @@ METHOD(istitle)
 
 METHOD(isidentifier)
 {
-    (void)run, (void)args;
+    (void)args;
     const struct jinja_string *s = self.string;
+    jinja_run_step(run, s->n / 16);
     return jinja_value_bool(s->n && jinja_char_begins_name(utf8_decode((const uint8_t *)s->text)) &&
                             are_all(s, jinja_char_continues_name, false));
 }

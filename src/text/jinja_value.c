@@ -236,6 +236,13 @@ static bool is_key(struct jinja_run *run, const struct jinja_entry *e, uint64_t 
     return e->hash == hash && jinja_run_step(run, 1) && jinja_value_equals(run, e->key, key);
 }
 
+/* Long ways through slots are paid for: whoever chooses the keys may choose ones that meet. */
+static void pay_for_way(struct jinja_run *run, const struct jinja_dict *d, uint64_t hash, size_t end)
+{
+    enum { SLOTS_PER_STEP = 16 };
+    jinja_run_step(run, ((end - hash) & (d->n_slot - 1)) / SLOTS_PER_STEP);
+}
+
 static struct jinja_entry *find(struct jinja_run *run, const struct jinja_dict *d, uint64_t hash,
                                 struct jinja_value key)
 {
@@ -245,17 +252,19 @@ static struct jinja_entry *find(struct jinja_run *run, const struct jinja_dict *
                 return &d->entries[i];
         return NULL;
     }
-    for (size_t i = hash & (d->n_slot - 1); d->slots[i]; i = (i + 1) & (d->n_slot - 1))
-        if (is_key(run, &d->entries[d->slots[i] - 1], hash, key))
-            return &d->entries[d->slots[i] - 1];
-    return NULL;
+    size_t i = hash & (d->n_slot - 1);
+    while (d->slots[i] && !is_key(run, &d->entries[d->slots[i] - 1], hash, key))
+        i = (i + 1) & (d->n_slot - 1);
+    pay_for_way(run, d, hash, i);
+    return d->slots[i] ? &d->entries[d->slots[i] - 1] : NULL;
 }
 
-static void put_slot(struct jinja_dict *d, size_t i_entry)
+static void put_slot(struct jinja_run *run, struct jinja_dict *d, size_t i_entry)
 {
     size_t i = d->entries[i_entry].hash & (d->n_slot - 1);
     while (d->slots[i])
         i = (i + 1) & (d->n_slot - 1);
+    pay_for_way(run, d, d->entries[i_entry].hash, i);
     d->slots[i] = (uint32_t)(i_entry + 1);
 }
 
@@ -279,8 +288,8 @@ static bool grow(struct jinja_run *run, struct jinja_dict *d)
     d->capacity = capacity;
     d->slots = slots;
     d->n_slot = slots ? 4 * capacity : 0;
-    for (size_t i = 0; slots && i < d->n; i++)
-        put_slot(d, i);
+    for (size_t i = 0; slots && i < d->n && !run->code; i++)
+        put_slot(run, d, i);
     return true;
 }
 
@@ -300,7 +309,7 @@ void jinja_value_set(struct jinja_run *run, struct jinja_value dict, struct jinj
         return;
     d->entries[d->n++] = (struct jinja_entry){key, value, hash};
     if (d->slots)
-        put_slot(d, d->n - 1);
+        put_slot(run, d, d->n - 1);
 }
 
 void jinja_value_set_text(struct jinja_run *run, struct jinja_value dict, const char *key,

@@ -195,3 +195,41 @@ Test(jinja_limits, add_up_over_renderings)
     jinja_run_free(run);
     jinja_free(t);
 }
+
+/* The hash of a text, as in jinja_value.c: the test finds keys that all go to one slot. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u ^ strlen(text);
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 0x100000001b3u;
+    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+    return h ^ (h >> 31);
+}
+
+Test(jinja_limits, keys_that_meet)
+{
+    enum { N_KEY = 2000, MASK = (1 << 13) - 1 };
+    struct jinja_limits limits = plenty;
+    limits.steps = 100000;
+    for (int meet = 0; meet < 2; meet++) {
+        struct jinja_run *run = NULL;
+        struct jinja_text text;
+        struct jinja *t = NULL;
+        struct why why = {""};
+        cr_assert_eq(jinja_run_new(&run, &limits), 0);
+        struct jinja_value dict = jinja_value_dict(run);
+        for (unsigned i = 0, n = 0; n < N_KEY; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "%u", i);
+            if (meet && (hash(key) & MASK) > 1)
+                continue;
+            jinja_value_set_text(run, dict, key, jinja_value_none());
+            n++;
+        }
+        cr_assert_eq(jinja_parse(&t, "", 0, &why), 0);
+        cr_expect_eq(jinja_render(run, t, &text, &why), meet ? JINJA_E_LIMIT : 0, "%d: %s", meet, why.text);
+        jinja_run_free(run);
+        jinja_free(t);
+    }
+}
