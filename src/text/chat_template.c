@@ -185,14 +185,11 @@ static void name_all_thoughts(struct jinja_run *run, struct jinja_value messages
 static void set_variables(const struct chat_template *t, struct jinja_run *run,
                           const struct chat_template_input *input)
 {
-    struct jinja_value variables = {.kind = JINJA_DICT, .dict = run->variables};
     for (int i = 0; i < CHAT_N_SPECIAL; i++)
         if (t->source.special[i])
             jinja_run_set(run, chat_special_names[i], jinja_string_literal(run, t->source.special[i]));
     jinja_run_set(run, "documents", jinja_value_none());
-    for (size_t i = 0; input->kwargs.kind == JINJA_DICT && i < input->kwargs.dict->n; i++)
-        jinja_value_set(run, variables, input->kwargs.dict->entries[i].key,
-                        input->kwargs.dict->entries[i].value);
+    jinja_run_set_members(run, input->kwargs);
     jinja_run_set(run, "messages", input->messages);
     jinja_run_set(run, "tools", input->tools);
     jinja_run_set(run, "add_generation_prompt", jinja_value_bool(input->add_generation_prompt));

@@ -68,7 +68,7 @@ struct jinja_run *jinja_run_free(struct jinja_run *run);
 void jinja_run_set_now(struct jinja_run *run, const struct tm *now);
 /* Gives a variable. A failure (of making the value, too) is kept and told by jinja_render. */
 void jinja_run_set(struct jinja_run *run, const char *name, struct jinja_value value);
-/* Gives every member of a dict as a variable. */
+/* Gives every member of a dict (none: nothing) as a variable. */
 void jinja_run_set_members(struct jinja_run *run, struct jinja_value dict);
 
 /* Renders with the variables that were set. 0, JINJA_E_..., -ENOMEM. A failure ends the run; a success may be
