@@ -87,7 +87,8 @@ static struct jinja_value field_value(struct braces *f, const struct jinja_strin
 }
 
 /* [[fill]align][sign][#][0][width][grouping][.precision][type] */
-static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, struct jinja_spec *spec)
+static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, bool is_float,
+                       struct jinja_spec *spec)
 {
     static const struct jinja_string zero = {.text = "0", .n = 1, .n_char = 1};
     *spec = (struct jinja_spec){.precision = -1};
@@ -114,7 +115,7 @@ static bool parse_spec(struct jinja_run *run, const struct jinja_string *s, stru
         spec->grouping = t[at++];
     if (at < s->n && t[at] == '.' && (at++, !read_number(s, &at, s->n, &spec->precision)))
         return false;
-    if (at < s->n && t[at] == '\0')
+    if (at < s->n && t[at] == '\0' && !is_float) /* to Python it is no type, but only there */
         return false;
     if (at < s->n)
         spec->type = t[at++];
@@ -187,7 +188,7 @@ static void add_value(struct braces *f, struct jinja_builder *out, struct jinja_
         jinja_run_fail(f->run, "unsupported format string passed to %s.__format__", jinja_value_type(v));
         return;
     }
-    bool ok = parse_spec(f->run, format, &spec);
+    bool ok = parse_spec(f->run, format, v.kind == JINJA_FLOAT, &spec);
     if (spec.width > JINJA_NUMBER_WIDTH ||
         (spec.precision > JINJA_NUMBER_PRECISION && v.kind != JINJA_STRING))
         jinja_run_stop(f->run, JINJA_E_LIMIT, "a width beyond %d or a precision beyond %d",
