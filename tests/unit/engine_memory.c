@@ -48,6 +48,8 @@ static long allocations(struct engine *engine, int64_t n_token, bool stream, boo
     ask->is_chat = ask->has_tools = is_chat;
     ask->ignore_eos = ask->logprobs = true;
     ask->top_logprobs = 5;
+    ask->has_seed = true; /* text held back for the stop text takes one piece of memory more at the end */
+    ask->sampling.seed = 7;
     ask->sampling.temperature = 1;
     ask->sampling.top_p = 0.9f;
     ask->sampling.typical_p = 0.9f;
