@@ -176,9 +176,8 @@ static int byte_fallback(const uint8_t *piece, size_t n, struct buf *out)
 {
     if (n == 6 && memcmp(piece, "<0x", 3) == 0 && piece[5] == '>') {
         int high = hex_digit(piece[3]), low = hex_digit(piece[4]);
-        uint8_t byte = (uint8_t)(high << 4 | low);
         if (high >= 0 && low >= 0)
-            return buf_push(out, &byte, 1);
+            return buf_push(out, &(uint8_t){(uint8_t)(high << 4 | low)}, 1);
     }
     return buf_push(out, piece, n);
 }
