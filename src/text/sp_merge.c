@@ -151,13 +151,18 @@ static int merge_all(struct merge *g)
 
 /* ---- symbols to ids ---- */
 
+/* As its bytes, if all have a piece; else neighbours are one unknown token, if the model has that. */
 static int push_unknown(struct merge *g, const uint8_t *text, size_t n)
 {
     int r = 0;
-    if (!g->m->byte_fallback)
-        return g->after_unknown ? 0 : token_list_push(g->out, g->m->unk);
-    for (size_t i = 0; i < n && r == 0; i++)
+    bool has_bytes = g->m->byte_fallback;
+    for (size_t i = 0; i < n; i++)
+        has_bytes = has_bytes && g->m->bytes[text[i]] != VOCAB_NONE;
+    for (size_t i = 0; i < n && has_bytes && r == 0; i++)
         r = token_list_push(g->out, g->m->bytes[text[i]]);
+    if (!has_bytes && !g->after_unknown && g->m->unk != VOCAB_NONE)
+        r = token_list_push(g->out, g->m->unk);
+    g->after_unknown = !has_bytes;
     return r;
 }
 
@@ -180,9 +185,12 @@ static int push_symbol(struct merge *g, struct span whole)
             r = buf_push(stack, parts, sizeof parts);
             continue;
         }
-        bool unknown = unused || id == VOCAB_NONE;
-        r = unknown ? push_unknown(g, g->text + s.at, s.n) : token_list_push(g->out, id);
-        g->after_unknown = unknown;
+        if (unused || id == VOCAB_NONE) {
+            r = push_unknown(g, g->text + s.at, s.n);
+        } else {
+            r = token_list_push(g->out, id);
+            g->after_unknown = false;
+        }
     }
     return r ? -ENOMEM : 0;
 }
