@@ -7,6 +7,7 @@
 #include <sysexits.h>
 
 #include "src/base/mem.h"
+#include "src/base/utf8.h"
 
 enum { SHOWN = 60 /* bytes of a name in a sentence */ };
 
@@ -22,6 +23,11 @@ int tokenizer_parts_push_added(struct tokenizer *t, const struct added_token *to
                        tokenizer_parts_shown(token->n), token->content, token->n, ADDED_MAX_BYTES);
     if (token->n == 0)
         return 0;
+    size_t good = utf8_check(token->content, token->n); /* else it could end inside a character of a text */
+    if (good != token->n)
+        return why_set(why, EX_DATAERR,
+                       "added token with the id %d is not valid UTF-8 at its byte %zu of %zu", token->id,
+                       good, token->n);
     if (t->n_added == ADDED_MAX_TOKENS)
         return why_set(why, EX_DATAERR, "more than %d added tokens", ADDED_MAX_TOKENS);
     if (t->n_added == t->added_capacity) {

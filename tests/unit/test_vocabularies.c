@@ -181,6 +181,10 @@ Test(vocabularies, broken_files_are_refused)
         {"\x08", "the message ends inside a number"},
         {"\x0a\x7f", "a string of 127 bytes, 0 are left"},
         {"", "a SentencePiece model without pieces"},
+        {"\x0a\x0d\x0a\x04\xe2\x96\x81\xc4\x15\x01\x01\x01\x01\x18\x04" /* user-defined */
+         "\x0a\x05\x0a\x01?\x18\x02"                                    /* unknown */
+         "\x12\x02\x18\x02",                                            /* BPE */
+         "added token with the id 0 is not valid UTF-8 at its byte 3 of 4"},
     };
     char folder[SUPPORT_PATH], path[SUPPORT_PATH + 32];
     support_dir_make(folder);
