@@ -82,6 +82,8 @@ enum lk_act {
     LK_ACT_SILU,
     LK_ACT_GELU,      /* by the error function */
     LK_ACT_GELU_TANH, /* its approximation by the hyperbolic tangent */
+    /* gpt-oss: g sigmoid(1.702 g) with g cut at 7; its partner u is cut to [-7, 7] and 1 larger */
+    LK_ACT_SWIGLU_CLAMPED,
 };
 
 /* Heads of one attention layer and its parameters. */
@@ -101,10 +103,12 @@ struct lk_attn {
     const float *sinks;
 };
 
-/* One of the feed-forward networks of a mixture. */
+/* One of the feed-forward networks of a mixture. Any bias may be NULL. */
 struct lk_expert {
-    struct lk_mat gate, up; /* [ff_dim][dim] */
-    struct lk_mat down;     /* [dim][ff_dim] */
+    struct lk_mat gate, up;           /* [ff_dim][dim] */
+    struct lk_mat down;               /* [dim][ff_dim] */
+    const float *gate_bias, *up_bias; /* [ff_dim]; back end memory */
+    const float *down_bias;           /* [dim] */
 };
 
 /* A mixture of feed-forward networks, of which each row uses a few: those with the greatest logits, of equal
@@ -175,15 +179,16 @@ struct lk_ops {
     void (*gate_up_act)(struct lk_backend *be, float *y, float *tmp, const struct lk_mat *gate,
                         const struct lk_mat *up, const float *gate_bias, const float *up_bias, const float *x,
                         int32_t n_row, enum lk_act act);
-    /* y[n_row][dim] = the chosen experts' down(act(gate x) * (up x)), weighted and added up in the order of
-     * their logits, by logits[n_row][n_expert]. The mixture must stay until run; tmp is lk_mixture_bytes of
-     * scratch, aligned to 64 bytes. Only the chosen experts' weights are read. */
+    /* y[n_row][dim] = the chosen experts' down(act(gate x) * (up x)), each product with its bias, weighted
+     * and added up in the order of their logits, by logits[n_row][n_expert]. The mixture must stay until run;
+     * tmp is lk_mixture_bytes of scratch, aligned to 64 bytes. Only the chosen experts' weights are read. */
     void (*mix)(struct lk_backend *be, float *y, const struct lk_mixture *mixture, const float *logits,
                 const float *x, int32_t n_row, void *tmp);
     /* y[r] += sigmoid(gate[r]) * x[r], rows of n floats. */
     void (*add_gated)(struct lk_backend *be, float *y, const float *x, const float *gate, int32_t n_row,
                       int32_t n);
-    /* y[i] = act(g[i]) * u[i], n elements in all; u NULL: act(g[i]). y may be g or u. */
+    /* y[i] = act(g[i]) * u[i] (u as the activation has it), n elements in all; u NULL: act(g[i]). y may be g
+     * or u. */
     void (*act_mul)(struct lk_backend *be, float *y, const float *g, const float *u, size_t n,
                     enum lk_act act);
     /* y += x, n elements in all. */

@@ -41,7 +41,8 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 #define LK_LAYERNORM_FN(name) \
     void name(float *y, const float *x, const float *w, const float *b, size_t n, float eps)
 
-/* y[n] = act(g[n]) * u[n]; u NULL: act(g[n]) alone; y may be g or u. */
+/* y[n] = act(g[n]) * u[n]; u NULL: act(g[n]) alone; y may be g or u. swiglu_clamped: act(min(g[n], 7)) *
+ * (u[n] cut to [-7, 7], plus 1). */
 #define LK_ACT_MUL_FN(name) void name(float *y, const float *g, const float *u, size_t n)
 
 /* y[n] += x[n]. */
@@ -95,7 +96,7 @@ struct lk_cpu {
     lk_widen_fn widen[LK_N_DTYPE];
     lk_rmsnorm_fn rmsnorm;
     lk_layernorm_fn layernorm;
-    lk_act_mul_fn silu_mul, gelu_mul, gelu_tanh_mul;
+    lk_act_mul_fn silu_mul, gelu_mul, gelu_tanh_mul, swiglu_clamped;
     lk_add_fn add;
     lk_scale_fn scale;
     lk_soft_cap_fn soft_cap;

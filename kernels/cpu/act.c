@@ -34,6 +34,18 @@ static LK_ACT_MUL_FN(gelu_tanh_mul_c)
     }
 }
 
+/* Agarwal et al. 2025, "gpt-oss-120b & gpt-oss-20b Model Card". NaN fails every comparison and stays. */
+static LK_ACT_MUL_FN(swiglu_clamped_c)
+{
+    const double limit = 7, alpha = 1.702;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)g[i] > limit ? limit : (double)g[i];
+        double other = u ? (double)u[i] : 0;
+        other = other > limit ? limit : other < -limit ? -limit : other;
+        y[i] = (float)(x / (1 + exp(-alpha * x)) * (other + 1));
+    }
+}
+
 static LK_ADD_FN(add_c)
 {
     for (size_t i = 0; i < n; i++)
@@ -57,6 +69,7 @@ void lk_act_init(struct lk_cpu *cpu)
     cpu->silu_mul = silu_mul_c;
     cpu->gelu_mul = gelu_mul_c;
     cpu->gelu_tanh_mul = gelu_tanh_mul_c;
+    cpu->swiglu_clamped = swiglu_clamped_c;
     cpu->add = add_c;
     cpu->scale = scale_c;
     cpu->soft_cap = soft_cap_c;

@@ -166,13 +166,14 @@ static void gather_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_
 }
 
 /* Outputs [from, end) of a matrix for the rows of a unit. */
-static void product_part(const struct cpu_backend *cb, float *y, const struct lk_mat *w, const float *x,
-                         const struct mix_unit *unit, int32_t from, int32_t end)
+static void product_part(const struct cpu_backend *cb, float *y, const struct lk_mat *w, const float *bias,
+                         const float *x, const struct mix_unit *unit, int32_t from, int32_t end)
 {
     size_t n_in = (size_t)w->n_in, n_out = (size_t)w->n_out, row = (size_t)unit->from;
     const char *data = (const char *)w->data + (size_t)from * lk_dtype_bytes(w->type, n_in);
-    cb->cpu.matmul[w->type](y + row * n_out + (size_t)from, n_out, data, n_in, (size_t)(end - from), NULL,
-                            x + row * n_in, n_in, (size_t)(unit->end - unit->from));
+    cb->cpu.matmul[w->type](y + row * n_out + (size_t)from, n_out, data, n_in, (size_t)(end - from),
+                            bias ? bias + from : NULL, x + row * n_in, n_in,
+                            (size_t)(unit->end - unit->from));
 }
 
 /* The unit and the outputs of a chunk. False: there are not so many. */
@@ -200,8 +201,8 @@ static void gate_up_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i
     if (!find_part(a, &tmp, i_chunk, m->ff_dim, &unit, &from, &end))
         return;
     const struct lk_expert *e = &m->experts[unit->expert];
-    product_part(cb, tmp.gate, &e->gate, tmp.x, unit, from, end);
-    product_part(cb, tmp.up, &e->up, tmp.x, unit, from, end);
+    product_part(cb, tmp.gate, &e->gate, e->gate_bias, tmp.x, unit, from, end);
+    product_part(cb, tmp.up, &e->up, e->up_bias, tmp.x, unit, from, end);
     lk_act_mul_fn act = nodes_act_fn(&cb->be, m->act);
     for (int32_t r = unit->from; r < unit->end; r++) {
         size_t at = (size_t)r * (size_t)m->ff_dim + (size_t)from;
@@ -217,8 +218,10 @@ static void down_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_th
     const struct mix_tmp tmp = tmp_of(a);
     const struct mix_unit *unit;
     int32_t from, end;
-    if (find_part(a, &tmp, i_chunk, m->dim, &unit, &from, &end))
-        product_part(ctx, tmp.y, &m->experts[unit->expert].down, tmp.gate, unit, from, end);
+    if (!find_part(a, &tmp, i_chunk, m->dim, &unit, &from, &end))
+        return;
+    const struct lk_expert *e = &m->experts[unit->expert];
+    product_part(ctx, tmp.y, &e->down, e->down_bias, tmp.gate, unit, from, end);
 }
 
 static void combine_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_thread)

@@ -211,6 +211,8 @@ lk_act_mul_fn nodes_act_fn(const struct lk_backend *be, enum lk_act act)
         return cb->cpu.gelu_mul;
     case LK_ACT_GELU_TANH:
         return cb->cpu.gelu_tanh_mul;
+    case LK_ACT_SWIGLU_CLAMPED:
+        return cb->cpu.swiglu_clamped;
     }
     return NULL;
 }

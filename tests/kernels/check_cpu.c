@@ -315,6 +315,7 @@ struct act {
     lk_act_mul_fn fn;
     double (*value)(double x);
     double (*depth)(double x);
+    double (*partner)(double u); /* what u becomes before it multiplies; NULL: u */
 };
 
 /* A vector exponential is good to 2 units in the last place or so; with the addition, the division and the
@@ -357,6 +358,22 @@ static double gelu_tanh_depth(double x)
     return 8 + 10 * fmin(fabs(gelu_tanh_inner(x)), 200);
 }
 
+static double swiglu_clamped(double x)
+{
+    return fmin(x, 7) / (1 + exp(-1.702 * fmin(x, 7)));
+}
+
+/* The exponent has two roundings, its factor's among them. */
+static double swiglu_clamped_depth(double x)
+{
+    return 10 + 3 * fmin(fabs(1.702 * fmin(x, 7)), 200);
+}
+
+static double swiglu_clamped_partner(double u)
+{
+    return fmax(-7, fmin(7, u)) + 1;
+}
+
 /* Where an exponential overflows a kernel may saturate, which leaves at most |g u| * 2^-126; so small is the
  * tail that a double loses in 1 + tanh. */
 static int act_case(const struct act *act, int32_t n, float limit, struct check_rng *rng)
@@ -366,15 +383,18 @@ static int act_case(const struct act *act, int32_t n, float limit, struct check_
     size_t bytes = (size_t)n * sizeof(float);
     float *g = check_memory(X, bytes, at_end), *u = check_floats(rng, W, (size_t)n, CHECK_OUTLIER, at_end);
     float *y = check_memory(Y, bytes, at_end);
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < n; i++) {
         g[i] = check_uniform(rng, limit);
+        u[i] *= 10; /* beyond a clamp on either side */
+    }
     for (int alone = 0; alone < 2; alone++) {
         memset(y, 0xff, bytes);
         act->fn(y, g, alone ? NULL : u, (size_t)n);
         if (!check_intact(Y))
             return 1;
         for (int32_t i = 0; i < n; i++) {
-            double x = (double)g[i], times = alone ? 1 : (double)u[i], want = act->value(x) * times;
+            double x = (double)g[i], other = act->partner ? act->partner((double)u[i]) : (double)u[i];
+            double times = alone ? 1 : other, want = act->value(x) * times;
             double slack = (1 + fabs(x)) * (1 + fabs(times)) * fmax(TINY, x < -3 ? 0x1p-50 : 0);
             if (!check_close(y[i], want, act->depth(x) * U * fabs(want) + slack, (size_t)i))
                 return 1;
@@ -409,17 +429,23 @@ static int act_cases(const struct act *act)
 
 static int silu_mul(const struct lk_cpu *got)
 {
-    return act_cases(&(struct act){"silu_mul", got->silu_mul, silu, silu_depth});
+    return act_cases(&(struct act){"silu_mul", got->silu_mul, silu, silu_depth, NULL});
 }
 
 static int gelu_mul(const struct lk_cpu *got)
 {
-    return act_cases(&(struct act){"gelu_mul", got->gelu_mul, gelu, gelu_depth});
+    return act_cases(&(struct act){"gelu_mul", got->gelu_mul, gelu, gelu_depth, NULL});
 }
 
 static int gelu_tanh_mul(const struct lk_cpu *got)
 {
-    return act_cases(&(struct act){"gelu_tanh_mul", got->gelu_tanh_mul, gelu_tanh, gelu_tanh_depth});
+    return act_cases(&(struct act){"gelu_tanh_mul", got->gelu_tanh_mul, gelu_tanh, gelu_tanh_depth, NULL});
+}
+
+static int swiglu_clamped_mul(const struct lk_cpu *got)
+{
+    return act_cases(&(struct act){"swiglu_clamped", got->swiglu_clamped, swiglu_clamped,
+                                   swiglu_clamped_depth, swiglu_clamped_partner});
 }
 
 /* tanh is off by 3 U, its argument by two roundings. */
@@ -543,6 +569,7 @@ const struct check_op check_ops[] = {
     {"silu_mul", silu_mul},
     {"gelu_mul", gelu_mul},
     {"gelu_tanh_mul", gelu_tanh_mul},
+    {"swiglu_clamped", swiglu_clamped_mul},
     {"soft_cap", soft_cap},
     {"add", add},
     {"scale", scale},

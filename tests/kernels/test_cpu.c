@@ -97,6 +97,19 @@ static LK_ACT_MUL_FN(gelu_tanh_of_the_other_kind)
     c.gelu_mul(y, g, u, n);
 }
 
+static LK_ACT_MUL_FN(swiglu_without_clamp)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)((double)g[i] / (1 + exp(-1.702 * (double)g[i])) * (u ? (double)u[i] + 1 : 1));
+}
+
+static LK_ACT_MUL_FN(swiglu_without_1)
+{
+    c.swiglu_clamped(y, g, NULL, n);
+    for (size_t i = 0; i < n && u; i++)
+        y[i] *= fmaxf(-7, fminf(7, u[i]));
+}
+
 static LK_LAYERNORM_FN(layernorm_forgets_mean)
 {
     c.rmsnorm(y, x, w, n, eps);
@@ -228,6 +241,8 @@ static void check_broken_kernels(void)
     EXPECT_FOUND("layernorm", layernorm, layernorm_forgets_mean);
     EXPECT_FOUND("gelu_mul", gelu_mul, gelu_of_the_other_kind);
     EXPECT_FOUND("gelu_tanh_mul", gelu_tanh_mul, gelu_tanh_of_the_other_kind);
+    EXPECT_FOUND("swiglu_clamped", swiglu_clamped, swiglu_without_clamp);
+    EXPECT_FOUND("swiglu_clamped", swiglu_clamped, swiglu_without_1);
     EXPECT_FOUND("soft_cap", soft_cap, soft_cap_cuts);
     EXPECT_FOUND("add", add, add_zero);
     EXPECT_FOUND("scale", scale, scale_forgets_rest);

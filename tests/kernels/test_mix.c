@@ -40,7 +40,13 @@ static void setup_open(struct setup *s, int32_t n_thread, int32_t n_row, int32_t
                                      .dim = DIM,
                                      .ff_dim = FF,
                                      .is_normalized = n_chosen % 2,
-                                     .act = LK_ACT_SILU};
+                                     .act = n_expert % 2 ? LK_ACT_SWIGLU_CLAMPED : LK_ACT_SILU};
+    float *bias = n_row % 2 ? rig_random(&s->rig, MAX_EXPERT * (2 * FF + DIM)) : NULL;
+    for (int32_t e = 0; bias && e < n_expert; e++, bias += 2 * FF + DIM) {
+        s->experts[e].gate_bias = bias;
+        s->experts[e].up_bias = bias + FF;
+        s->experts[e].down_bias = bias + 2 * FF;
+    }
     s->x = rig_random(&s->rig, (size_t)n_row * DIM);
     s->logits = rig_random(&s->rig, (size_t)n_row * (size_t)n_expert);
     for (int32_t i = 0; i < n_row * n_expert; i++) /* few values: many ties */
@@ -81,9 +87,9 @@ static void plain_row(struct setup *s, int32_t row, float *y)
     for (int32_t i = 0; i < s->mixture.n_chosen; i++) {
         const struct lk_expert *e = &s->experts[chosen[i]];
         begin(s);
-        be->ops->gate_up_act(be, gated, up, &e->gate, &e->up, NULL, NULL, s->x + (size_t)row * DIM, 1,
-                             LK_ACT_SILU);
-        be->ops->matmul(be, part, &e->down, NULL, gated, 1);
+        be->ops->gate_up_act(be, gated, up, &e->gate, &e->up, e->gate_bias, e->up_bias,
+                             s->x + (size_t)row * DIM, 1, s->mixture.act);
+        be->ops->matmul(be, part, &e->down, e->down_bias, gated, 1);
         be->ops->run(be, NULL);
         for (int k = 0; k < DIM; k++)
             y[k] += weight[i] * part[k];
@@ -117,8 +123,8 @@ static void test_bits(void)
             plain_row(&s, row, want);
             ok = got && want[0] != 0 && check_same(want, got + (size_t)row * DIM, DIM, "mix");
         }
-        check_point(ok, "%d threads, %d rows, %d of %d experts: the bits of plain operations", a[0], a[1],
-                    a[3], a[2]);
+        check_point(ok, "%d threads, %d rows, %d of %d experts%s: the bits of plain operations", a[0], a[1],
+                    a[3], a[2], s.experts[0].gate_bias ? " with biases" : "");
         rig_close(&s.rig);
     }
 }

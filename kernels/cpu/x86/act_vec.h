@@ -41,33 +41,55 @@ VEC_INLINE vec gelu(vec g)
     return vec_if_negative(g, tail, vec_add(g, tail));
 }
 
-/* y = act(g) u. */
-#define ACT_MUL(act)                                                                          \
-    do {                                                                                      \
-        size_t i = 0;                                                                         \
-        for (; u && i + LANES <= n; i += LANES)                                               \
-            vec_store(y + i, vec_mul(act(vec_load(g + i)), vec_load(u + i)));                 \
-        for (; i + LANES <= n; i += LANES)                                                    \
-            vec_store(y + i, act(vec_load(g + i)));                                           \
-        if (i < n) {                                                                          \
-            vec partner = u ? vec_load_part(u + i, n - i) : vec_set1(1);                      \
-            vec_store_part(y + i, vec_mul(act(vec_load_part(g + i, n - i)), partner), n - i); \
-        }                                                                                     \
+VEC_INLINE vec swiglu_clamped(vec g)
+{
+    vec x = vec_min(vec_set1(7), g);
+    return gated_by(x, vec_mul(x, vec_set1(1.702f)));
+}
+
+/* What u becomes before it multiplies. */
+VEC_INLINE vec as_it_is(vec u)
+{
+    return u;
+}
+
+VEC_INLINE vec clamped_plus_1(vec u)
+{
+    return vec_add(vec_max(vec_set1(-7), vec_min(vec_set1(7), u)), vec_set1(1));
+}
+
+/* y = act(g) partner(u). */
+#define ACT_MUL(act, partner)                                                               \
+    do {                                                                                    \
+        size_t i = 0;                                                                       \
+        for (; u && i + LANES <= n; i += LANES)                                             \
+            vec_store(y + i, vec_mul(act(vec_load(g + i)), partner(vec_load(u + i))));      \
+        for (; i + LANES <= n; i += LANES)                                                  \
+            vec_store(y + i, act(vec_load(g + i)));                                         \
+        if (i < n) {                                                                        \
+            vec other = u ? partner(vec_load_part(u + i, n - i)) : vec_set1(1);             \
+            vec_store_part(y + i, vec_mul(act(vec_load_part(g + i, n - i)), other), n - i); \
+        }                                                                                   \
     } while (0)
 
 LK_ACT_MUL_FN(LK_ISA(lk_silu_mul))
 {
-    ACT_MUL(silu);
+    ACT_MUL(silu, as_it_is);
 }
 
 LK_ACT_MUL_FN(LK_ISA(lk_gelu_mul))
 {
-    ACT_MUL(gelu);
+    ACT_MUL(gelu, as_it_is);
 }
 
 LK_ACT_MUL_FN(LK_ISA(lk_gelu_tanh_mul))
 {
-    ACT_MUL(gelu_tanh);
+    ACT_MUL(gelu_tanh, as_it_is);
+}
+
+LK_ACT_MUL_FN(LK_ISA(lk_swiglu_clamped))
+{
+    ACT_MUL(swiglu_clamped, clamped_plus_1);
 }
 
 LK_ADD_FN(LK_ISA(lk_add))
