@@ -24,10 +24,10 @@ struct lk_kv_shape {
 
 /* The least number of window pages that a sequence may name in turn, where a layer sees `window` positions
  * and a step has at most max_row rows: rows from position p on are stored before any of them is read, and
- * the first sees back to p - window + 1. The positions between lie in at most so many pages, wherever they
- * begin. */
+ * the first sees back to p - window + 1. Position p + i takes the place of the one that lies all these pages
+ * before it, which must be one that nobody sees any more. */
 static inline int32_t lk_kv_window_pages(int32_t window, int32_t max_row)
 {
     int64_t n_pos = (int64_t)window - 1 + max_row;
-    return (int32_t)((n_pos + LK_KV_PAGE - 2) / LK_KV_PAGE + 1);
+    return (int32_t)((n_pos - 1) / LK_KV_PAGE + 1);
 }

@@ -3,6 +3,7 @@
 #include "src/engine/kvpages.h"
 
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/kv.h"
@@ -46,16 +47,28 @@ Test(kvpages, repeats_pages_in_turn)
     cr_expect(memcmp(pages, want, sizeof want) == 0);
 }
 
-/* However the positions that must be kept lie in pages. */
-Test(kvpages, enough_window_pages)
+/* Whether each position that a step of n_row rows sees is still in its place when all rows are stored. */
+static bool is_kept(int32_t window, int32_t n_row, int32_t n_page)
+{
+    enum { N_POS = 1024 };
+    int32_t holds[N_POS]; /* the position in each place */
+    for (int32_t pos = 0; pos + n_row <= N_POS; pos += n_row) {
+        for (int32_t p = pos; p < pos + n_row; p++)
+            holds[p % (n_page * LK_KV_PAGE)] = p;
+        for (int32_t p = pos < window ? 0 : pos - window + 1; p < pos + n_row; p++)
+            if (holds[p % (n_page * LK_KV_PAGE)] != p)
+                return false;
+    }
+    return true;
+}
+
+Test(kvpages, as_few_window_pages_as_possible)
 {
     for (int32_t window = 1; window < 200; window += 7)
         for (int32_t n_row = 1; n_row < 140; n_row += 3) {
-            int32_t most = 0;
-            for (int32_t pos = window; pos < window + LK_KV_PAGE; pos++) {
-                int32_t n = (pos + n_row - 1) / LK_KV_PAGE - (pos - window + 1) / LK_KV_PAGE + 1;
-                most = n > most ? n : most;
-            }
-            cr_assert_eq(lk_kv_window_pages(window, n_row), most, "window %d, %d rows", window, n_row);
+            int32_t n_page = lk_kv_window_pages(window, n_row);
+            cr_assert(is_kept(window, n_row, n_page), "window %d, %d rows", window, n_row);
+            cr_assert(n_page == 1 || !is_kept(window, n_row, n_page - 1), "window %d, %d rows", window,
+                      n_row);
         }
 }
