@@ -107,12 +107,14 @@ static inline void cu_ldmatrix_x4(unsigned (&r)[4], const void *row)
 
 /* ---- Overlap of a kernel's start with its predecessor's end (PDL, sm_90) ----
  * A kernel launched with overlap may run before its predecessor in the stream has ended: nothing that the
- * latter writes may be read before cu_pdl_wait. cu_pdl_release lets the successor start. Below sm_90 and in
- * the emulator, kernels do not overlap. */
+ * latter writes may be read before cu_pdl_wait. cu_pdl_release lets the successor start. Below sm_90 kernels
+ * do not overlap; in the emulator they always do, as early as they can. */
 static __device__ __forceinline__ void cu_pdl_wait()
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#elif !defined __CUDACC__
+    cuemu::predecessor_wait(__FILE__, __LINE__);
 #endif
 }
 

@@ -77,6 +77,18 @@ static __global__ void k_race_blocks(float *out)
         out[0] += 1.0f;
 }
 
+static __global__ void k_write(float *out)
+{
+    out[threadIdx.x] = 1.0f;
+}
+static __global__ void
+k_too_early(float *out) /* TSan: reads what its predecessor writes before waiting for it */
+{
+    const float v = out[threadIdx.x ^ 1];
+    cu_pdl_wait();
+    out[threadIdx.x] = v;
+}
+
 static const struct {
     const char *name;
     void (*fn)(float *);
@@ -95,6 +107,7 @@ static const struct {
     {"race_shared", k_race_shared, 1, 0, true},
     {"race_shuffle", k_race_shuffle, 1, 0, true},
     {"race_blocks", k_race_blocks, 2, 0, true},
+    {"too_early", k_too_early, 1, 0, true},
 };
 
 int main(int argc, char **argv)
@@ -107,7 +120,15 @@ int main(int argc, char **argv)
     float *out = static_cast<float *>(calloc(32, sizeof(float)));
     cuemu::Registrar r(bugs[i].name, bugs[i].fn);
     void *args[] = {&out};
-    cuemu::launch(&r.k, dim3(bugs[i].blocks), dim3(32), bugs[i].smem, args, false);
+    cuemu::Registrar write("write", k_write);
+    cuemu::Launch *predecessor = nullptr;
+    if (bugs[i].fn == k_too_early)
+        predecessor = cuemu::begin(&write.k, dim3(1), dim3(32), 0, args, false, nullptr);
+    cuemu::Launch *launch =
+        cuemu::begin(&r.k, dim3(bugs[i].blocks), dim3(32), bugs[i].smem, args, false, predecessor);
+    if (predecessor)
+        cuemu::finish(predecessor);
+    cuemu::finish(launch);
     free(out);
     return 0;
 }

@@ -34,7 +34,7 @@ point() { # point NAME: fails if the file `why` has text
 
 # run KIND ORDER RESIDENT: all kernel tests, silently; the output stays in `out`.
 run() {
-    LORCH_LIBCUDA=$work/libcuda_$1.so CUEMU_ORDER=$2 CUEMU_RESIDENT=$3 timeout 300 "$work/test_$1" "$work/config.h" >"$work/out" 2>&1
+    LORCH_LIBCUDA=$work/libcuda_$1.so LORCH_LIBCUBLAS=$work/libcuda_$1.so CUEMU_ORDER=$2 CUEMU_RESIDENT=$3 timeout 300 "$work/test_$1" "$work/config.h" >"$work/out" 2>&1
 }
 
 build_kernels() { # build_kernels KIND FLAGS [TOP]
@@ -55,7 +55,7 @@ build_kernels() { # build_kernels KIND FLAGS [TOP]
         flags=$asan
         [ $kind = tsan ] && flags=$tsan
         # shellcheck disable=SC2086 # a list
-        (cd "$top" && "$CXX" -std=gnu++17 -O1 -g -Wno-unknown-pragmas $flags -I. -o "$work/bugs_$kind" tests/cuda-emu/bugs.cc "$work/engine.o")
+        (cd "$top" && "$CXX" -std=gnu++17 -O1 -g -Wno-unknown-pragmas $flags -I. -o "$work/bugs_$kind" tests/cuda-emu/bugs.cc "$work"/emu_{engine,fiber,sync}.o)
     done
 } >"$work/why" 2>&1
 point "everything builds without a warning"
@@ -106,11 +106,11 @@ mutate() { # mutate FILE LINE
     done
     return 1
 }
-pattern='^ *(__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)|cu_cp_async_wait<1>\(\)|cu_cp_async_commit\(\)|cu_grid_barrier\(counter, .*\));'
+pattern='^ *(__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)|cu_cp_async_wait<1>\(\)|cu_cp_async_commit\(\)|cu_pdl_wait\(\)|cu_grid_barrier\(counter, .*\));'
 if [ $# -eq 0 ]; then
     clean_kernels
     seeded_bugs
-    set -- $(cd "$top" && grep -nE "$pattern" kernels/cuda/*.cu kernels/cuda/*.cuh tests/gpu/probe.cu | cut -d: -f1,2)
+    set -- $(cd "$top" && grep -nE "$pattern" kernels/cuda/*.cu kernels/cuda/*.cuh | cut -d: -f1,2)
 fi
 for where; do
     file=${where%%:*} line=${where##*:}

@@ -10,8 +10,7 @@
  *   - dynamic shared memory above 48 KiB needs to be asked for, up to 227 KiB;
  *   - CUEMU_MEM_MB caps device memory (4096);
  *   - CUEMU_FAIL=name:n makes the n-th call of that function fail. */
-#include "tests/cuda-emu/engine.h"
-#include "kernels/cuda/driver.h"
+#include "tests/cuda-emu/driver.h"
 #define DRIVER(name, arguments) extern "C" CUresult name arguments;
 #include "kernels/cuda/driver.def"
 
@@ -25,7 +24,21 @@
 #include <string>
 #include <vector>
 
-using Op = std::function<void()>;
+/* A kernel with its arguments, as they were at the launch. */
+struct Call {
+    const cuemu::Kernel *kernel;
+    dim3 grid, block;
+    size_t shared_bytes;
+    bool cooperative, overlap;
+    std::vector<char> bytes;
+    std::vector<void *> args;
+};
+
+/* What a stream does: a kernel or anything else. */
+struct Op {
+    std::shared_ptr<Call> call;
+    std::function<void()> other;
+};
 typedef std::vector<Op> Graph;
 
 struct CUfunc_st {
@@ -86,14 +99,47 @@ static bool valid(CUdeviceptr p, size_t n)
     return p - i->first <= i->second && n <= i->second - (p - i->first);
 }
 
+/* The kernel that has been begun and not finished, so that a successor launched with overlap can get ahead of
+ * it. */
+static cuemu::Launch *pending;
+static std::shared_ptr<Call> pending_call;
+
+static void settle()
+{
+    if (pending)
+        cuemu::finish(pending);
+    pending = nullptr;
+    pending_call.reset();
+}
+
+static void perform(const Op &op)
+{
+    if (!op.call) {
+        settle();
+        op.other();
+        return;
+    }
+    Call &c = *op.call;
+    const bool overlap = c.overlap && pending;
+    if (!overlap)
+        settle();
+    cuemu::Launch *next =
+        cuemu::begin(c.kernel, c.grid, c.block, c.shared_bytes, c.args.data(), c.cooperative, pending);
+    if (overlap)
+        cuemu::finish(pending);
+    pending = next;
+    pending_call = op.call;
+}
+
 static void drain(CUstream s, uint64_t upto)
 {
     while (s->done < upto && !s->q.empty()) {
         Op op = std::move(s->q.front());
         s->q.pop_front();
         s->done++;
-        op();
+        perform(op);
     }
+    settle();
 }
 static void drain_all()
 {
@@ -111,6 +157,11 @@ static CUresult submit(CUstream s, Op op)
         s->queued++;
     }
     return CUDA_SUCCESS;
+}
+CUresult cuemu::submit(CUstream s, std::function<void()> other)
+{
+    ENTER;
+    return ::submit(s, Op{nullptr, std::move(other)});
 }
 static double now()
 {
@@ -234,7 +285,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr d, const void *s, size_t n, CUstream s
     FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!valid(d, n))
         return CUDA_ERROR_INVALID_VALUE;
-    return submit(st, [=] { memcpy(reinterpret_cast<void *>(d), s, n); });
+    return cuemu::submit(st, [=] { memcpy(reinterpret_cast<void *>(d), s, n); });
 }
 CUresult cuMemcpyDtoHAsync_v2(void *d, CUdeviceptr s, size_t n, CUstream st)
 {
@@ -242,14 +293,14 @@ CUresult cuMemcpyDtoHAsync_v2(void *d, CUdeviceptr s, size_t n, CUstream st)
     FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!valid(s, n))
         return CUDA_ERROR_INVALID_VALUE;
-    return submit(st, [=] { memcpy(d, reinterpret_cast<void *>(s), n); });
+    return cuemu::submit(st, [=] { memcpy(d, reinterpret_cast<void *>(s), n); });
 }
 CUresult cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream st)
 {
     ENTER;
     if (!valid(d, n))
         return CUDA_ERROR_INVALID_VALUE;
-    return submit(st, [=] { memset(reinterpret_cast<void *>(d), v, n); });
+    return cuemu::submit(st, [=] { memset(reinterpret_cast<void *>(d), v, n); });
 }
 CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
@@ -329,7 +380,7 @@ CUresult cuEventRecord(CUevent e, CUstream s)
     e->s = s;
     if ((e->capture = s->capture))
         return CUDA_SUCCESS;
-    submit(s, [=] { e->time = now(); });
+    cuemu::submit(s, [=] { e->time = now(); });
     e->at = s->queued;
     return CUDA_SUCCESS;
 }
@@ -346,7 +397,7 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
     uint64_t at = e->at;
     if (!from)
         return CUDA_SUCCESS;
-    return submit(s, [=] { drain(from, at); });
+    return cuemu::submit(s, [=] { drain(from, at); });
 }
 CUresult cuEventSynchronize(CUevent e)
 {
@@ -361,38 +412,31 @@ CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b)
     return CUDA_SUCCESS;
 }
 
-static CUresult launch_any(CUfunction f, dim3 g, dim3 b, unsigned smem, CUstream s, void **args, bool coop)
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **)
 {
     ENTER;
-    if (fail("cuLaunchKernel"))
-        return CUDA_ERROR_INVALID_VALUE;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
+    const dim3 g(c->gridDimX, c->gridDimY, c->gridDimZ), b(c->blockDimX, c->blockDimY, c->blockDimZ);
     if (!g.x || !g.y || !g.z || !b.x || !b.y || !b.z || g.y > 65535 || g.z > 65535)
         return CUDA_ERROR_INVALID_VALUE;
-    if (size_t(b.x) * b.y * b.z > 1024 || smem > f->smem_max)
+    if (size_t(b.x) * b.y * b.z > 1024 || c->sharedMemBytes > f->smem_max)
         return CUDA_ERROR_INVALID_VALUE;
+    auto call = std::make_shared<Call>(Call{f->k, g, b, c->sharedMemBytes, false, false, {}, {}});
+    for (unsigned i = 0; i < c->numAttrs; i++) {
+        const bool set = c->attrs[i].value.value != 0;
+        call->cooperative |= set && c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        call->overlap |= set && c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    }
     size_t total = 0;
     for (int i = 0; i < f->k->nargs; i++)
         total += (f->k->arg_size[i] + 15) & ~size_t(15);
-    auto blob = std::make_shared<std::vector<char>>(total + 1);
-    auto ptrs = std::make_shared<std::vector<void *>>();
-    for (int i = 0, at = 0; i < f->k->nargs; i++) { /* arguments are taken at launch */
-        memcpy(blob->data() + at, args[i], f->k->arg_size[i]);
-        ptrs->push_back(blob->data() + at);
+    call->bytes.resize(total + 1);
+    for (int i = 0, at = 0; i < f->k->nargs; i++) {
+        memcpy(call->bytes.data() + at, args[i], f->k->arg_size[i]);
+        call->args.push_back(call->bytes.data() + at);
         at += int((f->k->arg_size[i] + 15) & ~size_t(15));
     }
-    const cuemu::Kernel *k = f->k;
-    return submit(s, [=] {
-        (void)blob;
-        cuemu::launch(k, g, b, smem, ptrs->data(), coop);
-    });
-}
-CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **)
-{
-    bool coop = false;
-    for (unsigned i = 0; i < c->numAttrs; i++)
-        coop |= c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && c->attrs[i].value.value;
-    return launch_any(f, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ},
-                      c->sharedMemBytes, c->hStream, args, coop);
+    return ::submit(c->hStream, Op{call, nullptr});
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice)
 {
@@ -415,7 +459,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream s
     ENTER;
     if (!valid(d, n) || !valid(s, n))
         return CUDA_ERROR_INVALID_VALUE;
-    return submit(st, [=] { memmove(reinterpret_cast<void *>(d), reinterpret_cast<void *>(s), n); });
+    return cuemu::submit(st, [=] { memmove(reinterpret_cast<void *>(d), reinterpret_cast<void *>(s), n); });
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode)
@@ -449,9 +493,10 @@ CUresult cuGraphLaunch(CUgraphExec x, CUstream s)
 {
     ENTER;
     auto ops = x->ops;
-    return submit(s, [=] {
-        for (Op &op : *ops)
-            op();
+    return cuemu::submit(s, [=] {
+        for (const Op &op : *ops)
+            perform(op);
+        settle();
     });
 }
 CUresult cuGraphDestroy(CUgraph g)

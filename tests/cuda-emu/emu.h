@@ -103,6 +103,7 @@ int block_vote(int pred, int kind, const char *file, int line);
 const uint64_t *warp_meet(unsigned mask, uint64_t v, const char *what, const char *file, int line);
 uint64_t warp_absent(unsigned lane, const char *what, const char *file, int line);
 void grid_barrier(const char *file, int line);
+void predecessor_wait(const char *file, int line);
 void yield();
 void fence();
 void async_copy(void *dst, const void *src, unsigned bytes, unsigned zero_from);

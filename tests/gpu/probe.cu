@@ -48,6 +48,15 @@ extern "C" __global__ void probe_empty_overlap()
 }
 CU_EXPORT(probe_empty_overlap);
 
+/* y[i] = x[i] + 1, one block of n threads, as a link of a chain whose kernels overlap. */
+extern "C" __global__ void probe_link(float *y, const float *x)
+{
+    cu_pdl_release();
+    cu_pdl_wait();
+    y[threadIdx.x] = x[threadIdx.x] + 1.0f;
+}
+CU_EXPORT(probe_link);
+
 /* n barriers over the whole grid, which is resident; *counter is 0 at first and n * gridDim.x at the end. */
 extern "C" __global__ void probe_barrier(unsigned *counter, int n)
 {
@@ -56,6 +65,22 @@ extern "C" __global__ void probe_barrier(unsigned *counter, int n)
         cu_grid_barrier(counter, gridDim.x, &epoch);
 }
 CU_EXPORT(probe_barrier);
+
+/* n times: every thread leaves a value in data[grid][block], and after a barrier takes the next block's;
+ * *wrong counts those that are not what was left. */
+extern "C" __global__ void probe_exchange(unsigned *counter, int *data, int *wrong, int n)
+{
+    const unsigned next = (blockIdx.x + 1) % gridDim.x;
+    unsigned epoch = 0;
+    for (int i = 0; i < n; i++) {
+        data[blockIdx.x * blockDim.x + threadIdx.x] = int(threadIdx.x) + i;
+        cu_grid_barrier(counter, gridDim.x, &epoch);
+        if (data[next * blockDim.x + threadIdx.x] != int(threadIdx.x) + i)
+            atomicAdd(wrong, 1);
+        cu_grid_barrier(counter, gridDim.x, &epoch);
+    }
+}
+CU_EXPORT(probe_exchange);
 
 /* Matrix times vector with other numbers of loads under way than kernels/cuda/matvec.cu picks. */
 #define PROBE_MATVEC(FLIGHT)                                                     \

@@ -65,17 +65,58 @@ static bool replay(void)
     return ok;
 }
 
+/* Kernels that may begin before their predecessors end, one by one and as a graph. */
+static bool chain(bool as_graph)
+{
+    enum { N_LINK = 8, N_THREAD = 64 };
+    struct context *c = rig_context();
+    const struct driver *d = &c->driver;
+    float x[N_THREAD], want[N_THREAD];
+    char why[DRIVER_WHY];
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    for (int i = 0; i < N_THREAD; i++) {
+        x[i] = (float)i;
+        want[i] = (float)(i + N_LINK);
+    }
+    CUdeviceptr from = rig_put(x, sizeof x), to = rig_new(sizeof x);
+    const struct context_launch launch = {.block = {N_THREAD}, .overlap = c->device.major >= 9};
+    bool ok = !as_graph || must(d->cuStreamBeginCapture_v2(c->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                                "cuStreamBeginCapture");
+    for (int i = 0; i < N_LINK; i += 2) {
+        rig_run("probe_link", &launch, (void *[]){&to, &from});
+        rig_run("probe_link", &launch, (void *[]){&from, &to});
+    }
+    if (as_graph && ok)
+        ok = must(d->cuStreamEndCapture(c->stream, &graph), "cuStreamEndCapture") &&
+             must(d->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate") &&
+             must(d->cuGraphLaunch(exec, c->stream), "cuGraphLaunch") && context_wait(c, why) == 0;
+    float *got = rig_get(from, sizeof want);
+    ok = ok && check_same(want, got, N_THREAD, "the end of the chain");
+    free(got);
+    if (exec)
+        d->cuGraphExecDestroy(exec);
+    if (graph)
+        d->cuGraphDestroy(graph);
+    rig_end();
+    return ok;
+}
+
 static bool barriers(void)
 {
-    const unsigned zero = 0, n_block = 5;
+    enum { N_BLOCK = 5, N_THREAD = 64 };
+    const unsigned zero = 0;
     int n = 7;
-    CUdeviceptr counter = rig_put(&zero, sizeof zero);
-    rig_run("probe_barrier", &(struct context_launch){.grid = {n_block}, .block = {64}, .cooperative = true},
-            (void *[]){&counter, &n});
-    unsigned *got = rig_get(counter, sizeof *got);
-    bool ok =
-        *got == n_block * (unsigned)n || check_wrong("%u blocks counted %d barriers to %u", n_block, n, *got);
-    free(got);
+    CUdeviceptr counter = rig_put(&zero, sizeof zero), wrong = rig_put(&zero, sizeof zero);
+    CUdeviceptr data = rig_new(N_BLOCK * N_THREAD * sizeof(int));
+    rig_run("probe_exchange",
+            &(struct context_launch){.grid = {N_BLOCK}, .block = {N_THREAD}, .cooperative = true},
+            (void *[]){&counter, &data, &wrong, &n});
+    unsigned *n_arrived = rig_get(counter, sizeof *n_arrived), *n_wrong = rig_get(wrong, sizeof *n_wrong);
+    bool ok = *n_wrong == 0 || check_wrong("%u values were not what another block had left", *n_wrong);
+    if (*n_arrived != 2 * N_BLOCK * (unsigned)n)
+        ok = check_wrong("%d blocks counted %d barriers to %u", N_BLOCK, 2 * n, *n_arrived);
+    free(n_arrived), free(n_wrong);
     rig_end();
     return ok;
 }
@@ -83,6 +124,7 @@ static bool barriers(void)
 void test_graphs(void)
 {
     check_point(replay(), "a graph over two streams, replayed");
+    check_point(chain(false) && chain(true), "kernels that begin before their predecessors end");
     if (rig_device()->cooperative)
         check_point(barriers(), "barriers over the grid");
 }

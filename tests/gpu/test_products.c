@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/backend.h"
+#include "kernels/cuda/cublas.h"
 #include "kernels/quant.h"
 #include "tests/gpu/rig_cuda.h"
 
@@ -250,6 +252,33 @@ static bool gemm_case(bool bf16, int n_row, int n_in, int n_out)
     return ok;
 }
 
+/* The library's product: right, or the reason why there is none. */
+static bool library_case(bool bf16, char why[DRIVER_WHY])
+{
+    enum { N_ROW = 20, N_IN = 64, N_OUT = 24 };
+    const enum lk_dtype type = bf16 ? LK_BF16 : LK_F16;
+    struct check_rng rng = check_rng_for(bf16);
+    struct cublas blas = CUBLAS_NULL;
+    struct product p;
+    uint16_t w_bits[N_OUT * N_IN], x_bits[N_ROW * N_IN];
+    product_init(&p, &rng, N_ROW, N_IN, N_OUT, CHECK_PLAIN);
+    float *w = rig_floats(&rng, N_OUT * N_IN, CHECK_PLAIN);
+    check_store(w_bits, type, w, N_OUT * N_IN, NULL);
+    check_store(x_bits, type, p.x, N_ROW * N_IN, NULL);
+    rig_c.widen[type](w, w_bits, N_OUT * N_IN);
+    rig_c.widen[type](p.x, x_bits, N_ROW * N_IN);
+    product_expect(&p, w, N_IN, NULL);
+    CUdeviceptr dw = rig_put(w_bits, sizeof w_bits), dx = rig_put(x_bits, sizeof x_bits);
+    CUdeviceptr dy = rig_new(N_ROW * N_OUT * sizeof(float));
+    int r = cublas_matmul(&blas, rig_context(), dy, dw, dx, type, N_ROW, N_IN, N_OUT, why);
+    bool ok = r == LK_E_NO_DEVICE || (r == 0 && product_check(&p, dy)) || check_wrong("%s", why);
+    cublas_close(&blas, rig_context());
+    product_deinit(&p);
+    free(w);
+    rig_end();
+    return ok;
+}
+
 void test_products(void)
 {
     static const struct {
@@ -274,4 +303,7 @@ void test_products(void)
         check_point(ok && gemm_case(bf16, 8, 64, 16) && gemm_case(bf16, 5, 512, 150),
                     "narrow and gemm_%s, 2 to 16 rows", bf16 ? "bf16" : "f16");
     }
+    char why[DRIVER_WHY] = "";
+    bool ok = library_case(false, why) && library_case(true, why);
+    check_point(ok, ok && *why ? "cuBLAS # SKIP %s" : "cuBLAS%s", ok ? why : "");
 }
