@@ -58,6 +58,8 @@ static void print_found(const struct served *served, const char *model_id)
     printf("device         %s, kernels: %s, threads: %d\n", info->device, info->level, info->n_thread);
     printf("memory\n");
     print_bytes("weights", info->weight_bytes);
+    if (info->copied_bytes)
+        print_bytes(" copied", info->copied_bytes);
     print_bytes("KV pool", info->kv_bytes);
     print_bytes("scratch", info->scratch_bytes);
     print_bytes("available", info->available_bytes);

@@ -13,17 +13,18 @@
 #include <sysexits.h>
 
 enum {
-    VECTOR_ALIGN = 64,  /* a cache line, and the widest load */
     WIDEN_CHUNK = 1024, /* floats widened at a time */
 };
 
 /* What older checkpoints carry although it follows from the configuration. */
 static const char *const ignorable_suffixes[] = {".rotary_emb.inv_freq", ".masked_bias"};
 
+/* A tensor for a field, or a copy. */
 struct bind_claim {
     const struct tensor *tensor;
     void *field;
     enum bind_kind kind;
+    const struct bind_copy *copy; /* NULL: the former */
 };
 
 static int compare_tensors(const void *a, const void *b)
@@ -41,6 +42,7 @@ int bind_init(struct bind *bind, const struct checkpoint *checkpoint, struct are
     size_t n = checkpoint_n_tensor(checkpoint);
     *bind = (struct bind){
         .checkpoint = checkpoint,
+        .arena = arena,
         .by_name = arena_array(arena, n, sizeof *bind->by_name),
         .claims = arena_array(arena, n, sizeof *bind->claims),
         .is_taken = arena_array(arena, n, sizeof *bind->is_taken),
@@ -71,13 +73,12 @@ static const char *format_dims(char *text, size_t n, const uint64_t *dim, int n_
     return text;
 }
 
-static int check(const struct tensor *t, const struct bind_row *row, struct why *why)
+static int check(const struct tensor *t, const int32_t *dim, int n_dim, struct why *why)
 {
-    int n_dim = row->kind == BIND_KIND_MATRIX ? 2 : 1;
     uint64_t want[BIND_MAX_DIM];
     bool is_same = t->n_dim == n_dim;
     for (int i = 0; i < n_dim; i++) {
-        want[i] = (uint64_t)row->dim[i];
+        want[i] = (uint64_t)dim[i];
         is_same = is_same && t->dim[i] == want[i];
     }
     char got_text[192], want_text[64];
@@ -91,23 +92,53 @@ static int check(const struct tensor *t, const struct bind_row *row, struct why 
     return 0;
 }
 
-static void claim(struct bind *bind, size_t i, void *field, const struct bind_row *row)
+static size_t aligned(size_t n_byte)
 {
+    return (n_byte + BIND_ALIGN - 1) / BIND_ALIGN * BIND_ALIGN;
+}
+
+static int take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
+                const struct tensor **ret_tensor, struct why *why)
+{
+    size_t i = find(bind, name);
+    if (i == bind->n_tensor)
+        return why_set(why, EX_DATAERR, "tensor '%s' is missing", name);
     const struct tensor *t = bind->by_name[i];
+    int r = check(t, dim, n_dim, why);
+    if (r)
+        return r;
     assert(!bind->is_taken[i]); /* two rows of a table with one name */
     bind->is_taken[i] = true;
-    bind->claims[bind->n_claim++] = (struct bind_claim){.tensor = t, .field = field, .kind = row->kind};
     bind->n_byte += t->n_byte;
     bind->type_bytes[t->type] += t->n_byte;
-    uint64_t n = (uint64_t)row->dim[0];
-    if (row->kind == BIND_KIND_MATRIX) {
-        n *= (uint64_t)row->dim[1];
+    bind->n_param += t->n_byte / lk_dtype_bytes((enum lk_dtype)t->type, 1);
+    *ret_tensor = t;
+    return 0;
+}
+
+int bind_take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
+              const struct tensor **ret_tensor, struct why *why)
+{
+    int r = take(bind, name, dim, n_dim, ret_tensor, why);
+    if (!r)
+        bind->copied_bytes += (*ret_tensor)->n_byte;
+    return r;
+}
+
+void bind_add_copy(struct bind *bind, const struct bind_copy *copy)
+{
+    bind->claims[bind->n_claim++] = (struct bind_claim){.copy = copy};
+    bind->placed_bytes += aligned(copy->n_byte);
+}
+
+static void claim(struct bind *bind, const struct tensor *t, void *field, const struct bind_row *row)
+{
+    bind->claims[bind->n_claim++] = (struct bind_claim){.tensor = t, .field = field, .kind = row->kind};
+    if (row->kind == BIND_KIND_MATRIX)
         *(struct lk_mat *)field =
             (struct lk_mat){.type = (enum lk_dtype)t->type, .n_out = row->dim[0], .n_in = row->dim[1]};
-    } else {
-        bind->vector_bytes += ((size_t)n * sizeof(float) + VECTOR_ALIGN - 1) / VECTOR_ALIGN * VECTOR_ALIGN;
-    }
-    bind->n_param += n;
+    else
+        bind->placed_bytes += aligned((size_t)row->dim[0] * sizeof(float));
 }
 
 int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t n_row, struct why *why,
@@ -123,13 +154,11 @@ int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t
         if (row->absent)
             continue;
         snprintf(name + n, sizeof name - (size_t)n, "%s", row->name);
-        size_t i = find(bind, name);
-        if (i == bind->n_tensor)
-            return why_set(why, EX_DATAERR, "tensor '%s' is missing", name);
-        int r = check(bind->by_name[i], row, why);
+        const struct tensor *t;
+        int r = take(bind, name, row->dim, row->kind == BIND_KIND_MATRIX ? 2 : 1, &t, why);
         if (r)
             return r;
-        claim(bind, i, (char *)base + row->offset, row);
+        claim(bind, t, (char *)base + row->offset, row);
     }
     return 0;
 }
@@ -176,26 +205,23 @@ static void place_vector(struct lk_backend *be, float *dst, const struct tensor 
     for (size_t from = 0; from < n; from += WIDEN_CHUNK) {
         size_t n_chunk = n - from < WIDEN_CHUNK ? n - from : WIDEN_CHUNK;
         for (size_t i = 0; i < n_chunk; i++)
-            switch ((enum lk_dtype)t->type) {
-            case LK_F16:
-                chunk[i] = lk_f32_from_f16(((const uint16_t *)t->data)[from + i]);
-                break;
-            case LK_BF16:
-                chunk[i] = lk_f32_from_bf16(((const uint16_t *)t->data)[from + i]);
-                break;
-            default:
-                chunk[i] = ((const float *)t->data)[from + i];
-            }
-        for (size_t i = 0; i < n_chunk && is_offset; i++)
-            chunk[i] += 1;
+            chunk[i] = tensor_value(t, from + i) + (is_offset ? 1 : 0);
         be->ops->upload(be, dst + from, chunk, n_chunk * sizeof *chunk);
     }
 }
 
-int bind_place(const struct bind *bind, struct lk_backend *be, void *vectors)
+int bind_place(const struct bind *bind, struct lk_backend *be, void *mem, bind_progress_fn progress,
+               void *ctx)
 {
     size_t at = 0;
     for (const struct bind_claim *c = bind->claims; c < bind->claims + bind->n_claim; c++) {
+        if (c->copy) {
+            if (!progress(ctx, (double)at / (double)bind->placed_bytes))
+                return 0;
+            c->copy->place(c->copy, be, (char *)mem + at);
+            at += aligned(c->copy->n_byte);
+            continue;
+        }
         if (c->kind == BIND_KIND_MATRIX) {
             struct lk_mat *mat = c->field;
             int r = be->ops->weights(be, c->tensor->data, c->tensor->n_byte, &mat->data);
@@ -204,11 +230,11 @@ int bind_place(const struct bind *bind, struct lk_backend *be, void *vectors)
             continue;
         }
         size_t n = (size_t)c->tensor->dim[0];
-        float *dst = (float *)((char *)vectors + at);
+        float *dst = (float *)((char *)mem + at);
         place_vector(be, dst, c->tensor, n, c->kind == BIND_KIND_OFFSET);
         *(const float **)c->field = dst;
-        at += (n * sizeof(float) + VECTOR_ALIGN - 1) / VECTOR_ALIGN * VECTOR_ALIGN;
+        at += aligned(n * sizeof(float));
     }
-    assert(at == bind->vector_bytes);
+    assert(at == bind->placed_bytes);
     return 0;
 }

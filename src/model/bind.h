@@ -4,7 +4,8 @@
  * that nothing is left over (a bias that nobody reads would silently give wrong text). Then bind_place gives
  * the fields their memory: matrices are used where they lie in the map, in their stored type; vectors (norm
  * weights and biases, less than a thousandth of the bytes) are widened to float32 once, exactly, so that each
- * operation on them exists once. A check of a model stops after the first half. */
+ * operation on them exists once. Weights that no operation can use as they lie are copied (struct bind_copy).
+ * A check of a model stops after the first half. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@
 #include "src/weights/checkpoint.h"
 
 enum {
-    BIND_MAX_DIM = 2,    /* of a weight */
+    BIND_MAX_DIM = 3,    /* of a weight */
+    BIND_ALIGN = 64,     /* of a vector or a copy: a cache line, and the widest load */
     BIND_MAX_NAME = 256, /* bytes of a tensor's name, the end included */
 };
 
@@ -44,8 +46,19 @@ struct bind_row {
 #define BIND_VECTOR(type, field) BIND_FIELD(type, field, const float *, BIND_KIND_VECTOR)
 #define BIND_OFFSET(type, field) BIND_FIELD(type, field, const float *, BIND_KIND_OFFSET)
 
+/* Weights that are laid out anew, from tensors of bind_take. */
+struct bind_copy {
+    size_t n_byte; /* of back end memory */
+    /* Fills mem, aligned to BIND_ALIGN bytes, and sets the fields that point there. */
+    void (*place)(const struct bind_copy *copy, struct lk_backend *be, char *mem);
+};
+
+/* fraction: 0 to 1 of what bind_place has to do; false stops it. */
+typedef bool (*bind_progress_fn)(void *ctx, double fraction);
+
 struct bind {
     const struct checkpoint *checkpoint;
+    struct arena *arena;
     const struct tensor **by_name; /* [n_tensor], sorted */
     struct bind_claim *claims;     /* [n_claim] */
     bool *is_taken;                /* [n_tensor], in the order of by_name */
@@ -54,7 +67,8 @@ struct bind {
     /* Of the claimed tensors: */
     uint64_t n_param, n_byte;
     uint64_t type_bytes[LK_N_DTYPE];
-    size_t vector_bytes; /* of back end memory that bind_place will need */
+    size_t placed_bytes; /* of back end memory that bind_place will need */
+    size_t copied_bytes; /* in the file, of tensors that bind_copy's lay out anew: of no use afterwards */
 };
 
 /* Everything a bind points to is in the arena. 0, -ENOMEM. */
@@ -63,10 +77,17 @@ int bind_init(struct bind *bind, const struct checkpoint *checkpoint, struct are
  * misshapen or of a type that is no weight, with name, got and want. */
 int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t n_row, struct why *why,
               const char *prefix, ...) __attribute__((format(printf, 6, 7)));
+/* Claims one tensor of these dimensions for a copy. EX_DATAERR as bind_rows. */
+int bind_take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
+              const struct tensor **ret_tensor, struct why *why);
+/* The copy must live as long as the bind. As many may be added as tensors were taken. */
+void bind_add_copy(struct bind *bind, const struct bind_copy *copy);
 /* Allows a tensor that this model does not need. */
 void bind_ignore(struct bind *bind, const char *name);
 /* EX_DATAERR: a tensor that nobody claimed, by name. */
 int bind_finish(const struct bind *bind, struct why *why);
-/* Gives all fields their data. vectors: vector_bytes of back end memory, aligned to 64 bytes, which must live
- * as long as the fields are used. Codes of the back end's `weights`. */
-int bind_place(const struct bind *bind, struct lk_backend *be, void *vectors);
+/* Gives all fields their data. mem: placed_bytes of back end memory, aligned to BIND_ALIGN bytes, which must
+ * live as long as the fields are used. Calls progress between copies; stopped by it, returns 0 early, and the
+ * fields are of no use. Codes of the back end's `weights`. */
+int bind_place(const struct bind *bind, struct lk_backend *be, void *mem, bind_progress_fn progress,
+               void *ctx);

@@ -36,7 +36,8 @@ struct model {
     struct bind bind;
     struct plan plan;
     struct model_info info;
-    struct block vectors, scratch, logits;
+    struct block placed; /* see bind_place */
+    struct block scratch, logits;
     float *host_logits; /* [n_logit_row][n_vocab] */
     int32_t n_logit_row;
     struct tracefile *trace; /* NULL: none */
@@ -100,7 +101,7 @@ static int make_plan(struct model *m, const struct model_options *options, struc
 {
     struct model_info *info = &m->info;
     m->n_logit_row = options->max_row < MODEL_MAX_LOGIT_ROW ? options->max_row : MODEL_MAX_LOGIT_ROW;
-    m->vectors.n_byte = m->bind.vector_bytes;
+    m->placed.n_byte = m->bind.placed_bytes;
     m->scratch.n_byte = m->arch->scratch_bytes(m->self, options->max_row);
     m->logits.n_byte = (size_t)m->n_logit_row * (size_t)info->n_vocab * sizeof(float);
     info->device = m->be->ops->name;
@@ -108,7 +109,9 @@ static int make_plan(struct model *m, const struct model_options *options, struc
     info->n_thread = options->n_thread;
     info->max_row = options->max_row;
     info->available_bytes = memory_available("");
-    info->scratch_bytes = m->vectors.n_byte + m->scratch.n_byte + 2 * (uint64_t)m->logits.n_byte;
+    info->copied_bytes = m->bind.copied_bytes; /* counted among the weights */
+    info->scratch_bytes =
+        m->placed.n_byte - info->copied_bytes + m->scratch.n_byte + 2 * (uint64_t)m->logits.n_byte;
     struct plan_ask ask = {
         .shape = &m->shape,
         .kv_bytes = m->be->ops->kv_bytes,
@@ -141,7 +144,7 @@ static int fold_memory(const struct model *m, int r, struct why *why)
 
 static int allocate(struct model *m, struct why *why)
 {
-    struct block *blocks[] = {&m->vectors, &m->scratch, &m->logits};
+    struct block *blocks[] = {&m->placed, &m->scratch, &m->logits};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         int r = m->be->ops->alloc(m->be, blocks[i]->n_byte, &blocks[i]->data);
         if (r)
@@ -151,8 +154,7 @@ static int allocate(struct model *m, struct why *why)
     if (!m->host_logits)
         return -ENOMEM;
     memset(m->host_logits, 0, m->logits.n_byte); /* committed now, not in the first step that needs it */
-    int r = bind_place(&m->bind, m->be, m->vectors.data);
-    return fold_memory(m, r ? r : m->be->ops->kv_create(m->be, &m->plan.kv), why);
+    return fold_memory(m, m->be->ops->kv_create(m->be, &m->plan.kv), why);
 }
 
 struct load_progress {
@@ -171,6 +173,11 @@ static bool report(struct load_progress *p, double fraction, const char *phase)
 static bool on_populate(void *ctx, double fraction)
 {
     return report(ctx, fraction, "weights");
+}
+
+static bool on_place(void *ctx, double fraction)
+{
+    return report(ctx, fraction, "layout");
 }
 
 static bool on_verify(void *ctx, double fraction)
@@ -202,6 +209,8 @@ static int load(struct model *m, const struct model_options *options, struct loa
     r = r ? r : checkpoint_populate(m->checkpoint, on_populate, progress, why);
     if (!r && options->verify)
         r = verify_finite(m->checkpoint, on_verify, progress, why);
+    if (!r && report(progress, 1, "layout"))
+        r = fold_memory(m, bind_place(&m->bind, m->be, m->placed.data, on_place, progress), why);
     if (!r && report(progress, 1, "warm-up"))
         r = warm_up(m);
     if (!r && progress->is_stopped)
@@ -245,7 +254,7 @@ struct model *model_free(struct model *model)
 {
     if (!model)
         return NULL;
-    struct block *blocks[] = {&model->vectors, &model->scratch, &model->logits};
+    struct block *blocks[] = {&model->placed, &model->scratch, &model->logits};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (blocks[i]->data)
             model->be->ops->free(model->be, blocks[i]->data, blocks[i]->n_byte);

@@ -49,6 +49,7 @@ struct model_info {
     int32_t n_ctx_train; /* the model's own limit */
     int32_t n_ctx;       /* the limit in force */
     uint64_t n_param, weight_bytes, kv_bytes, scratch_bytes, available_bytes;
+    uint64_t copied_bytes; /* of the weights: not used where they lie in the file */
     int32_t n_thread, max_row;
     uint64_t fingerprint; /* of configuration and tensor directory: two models that differ here differ */
     int32_t end[MODEL_MAX_END];
@@ -60,7 +61,8 @@ struct model_info {
 typedef bool (*model_progress_fn)(void *ctx, double fraction, const char *phase);
 
 /* Loads a model: reads, checks, binds, reserves memory, commits KV pages, populates the weights, verifies
- * them if wanted, warms up. 0; <sysexits.h> codes as in src/base/err.h with a sentence; -errno. */
+ * them if wanted, places them, warms up. 0; <sysexits.h> codes as in src/base/err.h with a sentence; -errno.
+ */
 int model_open(struct model **ret_model, const struct model_options *options, model_progress_fn progress,
                void *ctx, struct why *why);
 /* Checks everything that model_open would, without reading the weights (unless they are to be verified) or

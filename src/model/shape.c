@@ -114,6 +114,17 @@ int shape_check_act(const struct json *config, const char *key, const char *cons
                    names[0]);
 }
 
+int shape_check_number(const struct json *config, const char *key, double only, struct why *why)
+{
+    const struct json *v = json_get(config, key);
+    if (!v || (json_is_number(v) && json_number(v, 0) == only))
+        return 0;
+    if (!json_is_number(v))
+        return why_set(why, EX_DATAERR, "'%s' is %s, must be the number %g", key, json_kind(v), only);
+    return why_set(why, EX_DATAERR, "'%s' is %g, this architecture is implemented with %g", key,
+                   json_number(v, 0), only);
+}
+
 int shape_refuse(const struct json *config, const char *const *keys, struct why *why)
 {
     for (; *keys; keys++) {

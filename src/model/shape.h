@@ -51,6 +51,9 @@ bool shape_has_key(const struct json *object, const char *key);
  * default. EX_DATAERR. */
 int shape_check_act(const struct json *config, const char *key, const char *const *names, struct why *why);
 
+/* A number that must be this one where it is there, for only that is implemented. EX_DATAERR. */
+int shape_check_number(const struct json *config, const char *key, double only, struct why *why);
+
 /* Fields that would change the arithmetic and are not implemented: present and not null, false, or 0.
  * EX_DATAERR. */
 int shape_refuse(const struct json *config, const char *const *keys, struct why *why);

@@ -17,3 +17,16 @@ struct tensor {
     const void *data;             /* in the map; aligned to its element type or copied by the file's owner */
     uint64_t n_byte;
 };
+
+/* An element, widened exactly. The type must be one of F32, F16 and BF16. */
+static inline float tensor_value(const struct tensor *t, size_t i)
+{
+    switch ((enum lk_dtype)t->type) {
+    case LK_F16:
+        return lk_f32_from_f16(((const uint16_t *)t->data)[i]);
+    case LK_BF16:
+        return lk_f32_from_bf16(((const uint16_t *)t->data)[i]);
+    default:
+        return ((const float *)t->data)[i];
+    }
+}

@@ -69,15 +69,25 @@ void fixture_safetensors(const char *dir, const struct fixture_tensor *tensors, 
     free(file);
 }
 
-struct model *fixture_open(const char *dir, const char *level, int32_t n_thread, int32_t max_row)
+struct model *fixture_open_context(const char *dir, const char *level, int32_t n_thread, int32_t max_row,
+                                   int32_t n_ctx)
 {
-    struct model_options options = {
-        .path = dir, .device = "cpu", .level = level, .n_thread = n_thread, .max_row = max_row};
+    struct model_options options = {.path = dir,
+                                    .device = "cpu",
+                                    .level = level,
+                                    .n_thread = n_thread,
+                                    .max_row = max_row,
+                                    .n_ctx = n_ctx};
     struct model *model = NULL;
     struct why why = {""};
     int r = model_open(&model, &options, NULL, NULL, &why);
     cr_assert_eq(r, 0, "%s: %d: %s", dir, r, why.text);
     return model;
+}
+
+struct model *fixture_open(const char *dir, const char *level, int32_t n_thread, int32_t max_row)
+{
+    return fixture_open_context(dir, level, n_thread, max_row, 0);
 }
 
 struct json *fixture_json(const char *dir, const char *name)

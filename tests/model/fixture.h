@@ -23,13 +23,16 @@ void fixture_link(const char *dir, const char *model, const char *config_name);
 struct fixture_tensor {
     const char *name, *type; /* "F32", "F16", "BF16", "I32" */
     int n_dim;
-    int dim[2];
+    int dim[4];
     const void *data; /* NULL: zeros */
 };
 void fixture_safetensors(const char *dir, const struct fixture_tensor *tensors, size_t n);
 
 /* Opens with room for steps of max_row rows, at a level (NULL: the best). */
 struct model *fixture_open(const char *dir, const char *level, int32_t n_thread, int32_t max_row);
+/* Likewise with a context of n_ctx positions; 0: the default rule. */
+struct model *fixture_open_context(const char *dir, const char *level, int32_t n_thread, int32_t max_row,
+                                   int32_t n_ctx);
 struct json *fixture_json(const char *dir, const char *name);
 /* Whole numbers of a JSON array; *ret_n of them, to be freed. */
 int32_t *fixture_ids(const struct json *array, int32_t *ret_n);

@@ -13,7 +13,7 @@
 
 #include "tests/model/fixture.h"
 
-enum { MAX_CASE = 64, N_GREEDY = 16, CHUNK = 64 };
+enum { MAX_CASE = 64, N_GREEDY = 16, CHUNK = 64, N_LONG = 256 };
 
 /* Names or patterns of the cases that are computed. */
 static const char *const cases[] = {"llama*", "yi",      "mistral*",  "mixtral*",  "qwen2*",
@@ -293,13 +293,13 @@ Test(golden, same_bits_of_all_families)
     for_each_case(root, check_family_bits, NULL);
 }
 
-/* The whole context in steps of n_row rows, the last ones one by one: logits and ids. */
-static struct outcome long_outcome(const char *dir, int32_t max_row, int32_t n_row,
+/* A context of n_ctx positions in steps of n_row rows, the last ones one by one: logits and ids. */
+static struct outcome long_outcome(const char *dir, int32_t n_ctx, int32_t max_row, int32_t n_row,
                                    int32_t *ret_n_window_page)
 {
     struct golden g = golden_open(dir);
-    struct model *model = fixture_open(dir, NULL, 2, max_row);
-    int32_t n_ctx = model_info(model)->n_ctx, n_prompt = n_ctx - N_GREEDY;
+    struct model *model = fixture_open_context(dir, NULL, 2, max_row, n_ctx);
+    int32_t n_prompt = n_ctx - N_GREEDY;
     int32_t *ids = calloc((size_t)n_prompt, sizeof *ids);
     cr_assert(ids);
     for (int32_t i = 0; i < n_prompt; i++)
@@ -325,14 +325,17 @@ static struct outcome long_outcome(const char *dir, int32_t max_row, int32_t n_r
 static void check_window_pages(const char *dir, void *ctx)
 {
     int32_t n_page, n_few, *n_window_case = ctx;
-    struct outcome want = long_outcome(dir, 256, CHUNK, &n_page);
+    struct model *model = fixture_open(dir, NULL, 1, 1);
+    int32_t n_ctx = model_info(model)->n_ctx < N_LONG ? model_info(model)->n_ctx : N_LONG;
+    model_free(model);
+    struct outcome want = long_outcome(dir, n_ctx, n_ctx, CHUNK, &n_page);
     if (n_page > 0) {
         ++*n_window_case;
-        assert_same(&want, long_outcome(dir, CHUNK, CHUNK, &n_few), dir);
+        assert_same(&want, long_outcome(dir, n_ctx, CHUNK, CHUNK, &n_few), dir);
         cr_assert(n_few == 2 && n_page == 4, "%s: %d, %d", dir, n_few, n_page);
-        assert_same(&want, long_outcome(dir, 8, 7, &n_few), dir);
+        assert_same(&want, long_outcome(dir, n_ctx, 8, 7, &n_few), dir);
         cr_assert(n_few == 1, "%s: %d", dir, n_few);
-        assert_same(&want, long_outcome(dir, 1, 1, &n_few), dir);
+        assert_same(&want, long_outcome(dir, n_ctx, 1, 1, &n_few), dir);
         cr_assert(n_few == 1, "%s: %d", dir, n_few);
     }
     free(want.logits);

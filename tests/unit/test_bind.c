@@ -72,7 +72,8 @@ Test(bind, matrices_in_place_vectors_widened)
     struct weights w = {0};
     cr_assert_eq(bind_rows(&c.bind, &w, rows, N_ROW, &c.why, "x.%d.", 0), 0, "%s", c.why.text);
     cr_assert_eq(bind_finish(&c.bind, &c.why), 0, "%s", c.why.text);
-    cr_assert(c.bind.n_param == 15 && c.bind.n_byte == 12 + 12 + 6 + 6 && c.bind.vector_bytes == 3 * 64);
+    cr_assert(c.bind.n_param == 15 && c.bind.n_byte == 12 + 12 + 6 + 6 && c.bind.placed_bytes == 3 * 64 &&
+              c.bind.copied_bytes == 0);
     cr_assert(c.bind.type_bytes[LK_BF16] == 18 && c.bind.type_bytes[LK_F16] == 6 &&
               c.bind.type_bytes[LK_F32] == 12);
 
@@ -81,8 +82,8 @@ Test(bind, matrices_in_place_vectors_widened)
     char reason[256];
     void *vectors = NULL;
     cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
-    cr_assert_eq(be->ops->alloc(be, c.bind.vector_bytes, &vectors), 0);
-    cr_assert_eq(bind_place(&c.bind, be, vectors), 0);
+    cr_assert_eq(be->ops->alloc(be, c.bind.placed_bytes, &vectors), 0);
+    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL), 0);
     const struct tensor *mat = checkpoint_find(c.checkpoint, "x.0.mat");
     cr_assert(w.mat.data == mat->data && w.mat.type == LK_BF16 && w.mat.n_out == 2 && w.mat.n_in == 3);
     cr_assert(!memcmp(w.mat.data, "abcdefghijkl", 12));
@@ -91,7 +92,7 @@ Test(bind, matrices_in_place_vectors_widened)
     cr_assert(!memcmp(w.b, wide_halves, sizeof wide_halves));
     cr_assert(!memcmp(w.c, wide_brains, sizeof wide_brains));
     cr_assert_null(w.none);
-    be->ops->free(be, vectors, c.bind.vector_bytes);
+    be->ops->free(be, vectors, c.bind.placed_bytes);
     be->ops->close(be);
     tear_down(&c);
 }
@@ -116,11 +117,11 @@ Test(bind, long_vector)
     char reason[256];
     void *vectors = NULL;
     cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
-    cr_assert_eq(be->ops->alloc(be, c.bind.vector_bytes, &vectors), 0);
-    cr_assert_eq(bind_place(&c.bind, be, vectors), 0);
+    cr_assert_eq(be->ops->alloc(be, c.bind.placed_bytes, &vectors), 0);
+    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL), 0);
     for (int i = 0; i < N; i++)
         cr_assert_eq(w.a[i], 1 + (float)(i % 1024) / 1024, "%d", i);
-    be->ops->free(be, vectors, c.bind.vector_bytes);
+    be->ops->free(be, vectors, c.bind.placed_bytes);
     be->ops->close(be);
     tear_down(&c);
 }

@@ -95,6 +95,27 @@ Test(shape, activation)
     }
 }
 
+Test(shape, the_only_number)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"{}", NULL},
+        {"{\"swiglu_limit\": null}", NULL},
+        {"{\"swiglu_limit\": 7}", NULL},
+        {"{\"swiglu_limit\": 7.0}", NULL},
+        {"{\"swiglu_limit\": 6.5}", "'swiglu_limit' is 6.5, this architecture is implemented with 7"},
+        {"{\"swiglu_limit\": \"7\"}", "'swiglu_limit' is a string, must be the number 7"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json *root = NULL;
+        struct why why = {""};
+        cr_assert_eq(json_parse(&root, cases[i].text, strlen(cases[i].text), &why), 0);
+        cr_assert_eq(shape_check_number(root, "swiglu_limit", 7, &why), cases[i].sentence ? EX_DATAERR : 0);
+        cr_assert_str_eq(why.text, cases[i].sentence ? cases[i].sentence : "");
+        json_free(root);
+    }
+}
+
 Test(shape, refuse)
 {
     static const char *const keys[] = {"quantization_config", NULL};

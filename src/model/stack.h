@@ -1,0 +1,15 @@
+/* Experts whose weights lie in one tensor a layer, transposed, as gpt-oss has them: copied into rows.
+ *
+ * "<prefix>.gate_up_proj" is [n_expert][dim][2 * ff_dim], gate and up taking turns, "<prefix>.down_proj"
+ * [n_expert][ff_dim][dim]; their biases are "<prefix>.gate_up_proj_bias" [n_expert][2 * ff_dim] and
+ * "<prefix>.down_proj_bias" [n_expert][dim]. */
+#pragma once
+
+#include "kernels/backend.h"
+#include "src/base/err.h"
+#include "src/model/bind.h"
+
+/* Claims all of that for experts[n_expert] of the mixture: with "model.layers.<layer>.<block>." before the
+ * names. EX_DATAERR, -ENOMEM. */
+int stack_bind(struct bind *bind, struct lk_expert *experts, const struct lk_mixture *mixture, int32_t layer,
+               const char *block, struct why *why);
