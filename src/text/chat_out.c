@@ -240,7 +240,7 @@ void chat_out_start(struct chat_out *c, const struct chat_out_options *options)
     const struct chat_format *f = options->format;
     const struct chat_thoughts *thoughts = f->thoughts ? f->thoughts : &no_thoughts;
     const struct chat_calls *calls = f->calls ? f->calls : &no_calls;
-    *c = (struct chat_out){.options = *options};
+    *c = (struct chat_out){.options = *options, .text = ""};
     chat_mark_set(&c->marks[CHAT_MARK_OPEN_THOUGHTS], thoughts->open);
     chat_mark_set(&c->marks[CHAT_MARK_CLOSE_THOUGHTS], thoughts->close);
     chat_mark_set(&c->marks[CHAT_MARK_ANSWER], thoughts->answer[0]);
