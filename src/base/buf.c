@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/mem.h"
+
 enum { BUF_MIN_CAPACITY = 64 };
 
 void buf_init(struct buf *b, size_t max)
@@ -35,7 +37,7 @@ int buf_reserve(struct buf *b, size_t n)
         capacity = capacity > max / 2 ? need : 2 * capacity;
     if (capacity > max)
         capacity = max;
-    uint8_t *data = realloc(b->data, capacity);
+    uint8_t *data = mem_resize(b->data, capacity, 1);
     if (!data)
         return -ENOMEM;
     b->data = data;

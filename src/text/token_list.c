@@ -25,14 +25,6 @@ int token_list_reserve(struct token_list *list, size_t n)
     return 0;
 }
 
-int token_list_push(struct token_list *list, int32_t id)
-{
-    int r = token_list_reserve(list, 1);
-    if (r == 0)
-        list->data[list->n++] = id;
-    return r;
-}
-
 void token_list_deinit(struct token_list *list)
 {
     free(list->data);

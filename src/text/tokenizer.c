@@ -297,8 +297,11 @@ static int encode(struct encoding *e, size_t n, unsigned flags)
     size_t good = utf8_check((const char *)e->text, n), start = e->ids->n;
     if (good != n)
         return why_set(e->why, EX_DATAERR, "the text is not valid UTF-8 at byte %zu of %zu", good, n);
+    /* Few tokens are shorter: a text of megabytes is not moved as its ids grow. */
+    int r = token_list_reserve(e->ids, n / 2);
     pretok_run_init(&e->pretok, &t->pretok, on_word, e, e->why);
-    int r = split(e, &t->raw, e->text, n, true, normalize_gap);
+    if (r == 0)
+        r = split(e, &t->raw, e->text, n, true, normalize_gap);
     if (r == 0)
         drop_mark(e, start);
     if (r == 0 && (flags & TOKENIZER_ADD_SPECIAL))
