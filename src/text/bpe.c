@@ -229,7 +229,7 @@ static int flush(struct gather *g)
         return n ? token_list_push(g->out, s->data[0]) : 0;
     if (n <= SMALL)
         return merge_small(g->bpe, s->data, n, g->out);
-    return bpe_long_merge(g->bpe, &g->run->long_run, s->data, n, g->out);
+    return bpe_long_merge(g->bpe, &g->run->long_run, s->data, n, BPE_LONG_WINDOW, g->out);
 }
 
 static int push_symbol(struct gather *g, int32_t id, int32_t character)

@@ -9,7 +9,14 @@
  * empty contains the rank's own merged piece, so it makes longer pieces only and never this pair. Queues are
  * therefore sorted once, and only where positions came out of order. Where several pairs share a rank, a
  * merge can queue others of its rank: at its own position and the one before, which all queued ones are
- * behind. */
+ * behind.
+ *
+ * More symbols than a window are merged window by window, so that a line of megabytes needs no more memory
+ * than caches have. That is exact: tokens are the result for their text if each two neighbours are the result
+ * for theirs (the first merge across a border would depend on nothing but the two tokens there). A window's
+ * last tokens may miss what follows; the next window begins some tokens before, and if it begins with the
+ * same token, all neighbours have been seen side by side in one result. If it does not, everything is merged
+ * at once. */
 #include "config.h"
 #include "src/text/bpe_long.h"
 
@@ -264,15 +271,10 @@ static int fill(const struct bpe *b, struct bpe_long *run, const int32_t *symbol
     return 0;
 }
 
-int bpe_long_merge(const struct bpe *b, struct bpe_long **ret_run, const int32_t *symbols, size_t n,
-                   struct token_list *out)
+/* Merges symbols in run->symbols, where they stay. */
+static int merge_all(const struct bpe *b, struct bpe_long *run, const int32_t *symbols, size_t n)
 {
-    if (n >= NONE)
-        return -ENOMEM;
-    if (!*ret_run)
-        *ret_run = new_run(b->n_rank);
-    struct bpe_long *run = *ret_run;
-    int r = run ? fill(b, run, symbols, n) : -ENOMEM;
+    int r = fill(b, run, symbols, n);
     uint32_t rank;
     while (r == 0 && (rank = lowest_rank(run)) != NONE) {
         uint64_t bit = UINT64_C(1) << rank % 64;
@@ -283,10 +285,65 @@ int bpe_long_merge(const struct bpe *b, struct bpe_long **ret_run, const int32_t
         if (r == 0)
             merge_at(b, run, run->queues[rank].first);
     }
-    for (uint32_t at = 0; r == 0 && at != NONE; at = run->symbols[at].next)
-        r = token_list_push(out, run->symbols[at].id);
+    return r;
+}
+
+/* Appends the tokens but for the last n_left. *ret_at: where the first of these begins, or 0 if there are not
+ * that many. */
+static int push_tokens(const struct bpe_long *run, size_t n_left, struct token_list *out, uint32_t *ret_at)
+{
+    const struct symbol *s = run->symbols;
+    const size_t before = out->n;
+    uint32_t last = NONE;
+    int r = 0;
+    for (uint32_t at = 0; r == 0 && at != NONE; at = s[at].next) {
+        r = token_list_push(out, s[at].id);
+        last = at;
+    }
+    *ret_at = 0;
+    if (r || n_left == 0 || out->n - before <= n_left)
+        return r;
+    out->n -= n_left;
+    for (*ret_at = last; n_left > 1; n_left--)
+        *ret_at = s[*ret_at].previous;
+    return 0;
+}
+
+/* *ret_done: false where one window's tokens do not go on as the next one's begin. */
+static int merge_windows(const struct bpe *b, struct bpe_long *run, const int32_t *symbols, size_t n,
+                         size_t window, struct token_list *out, bool *ret_done)
+{
+    int32_t first = VOCAB_NONE;
+    int r = 0;
+    for (uint32_t from; r == 0; symbols += from, n -= from) {
+        r = merge_all(b, run, symbols, n < window ? n : window);
+        if (r || (first != VOCAB_NONE && run->symbols[0].id != first))
+            return r;
+        r = push_tokens(run, n > window ? BPE_LONG_OVERLAP : 0, out, &from);
+        *ret_done = n <= window;
+        if (from == 0)
+            return r;
+        first = run->symbols[from].id;
+    }
+    return r;
+}
+
+int bpe_long_merge(const struct bpe *b, struct bpe_long **ret_run, const int32_t *symbols, size_t n,
+                   size_t window, struct token_list *out)
+{
+    if (n >= NONE)
+        return -ENOMEM;
+    if (!*ret_run)
+        *ret_run = new_run(b->n_rank);
+    const size_t before = out->n;
+    bool done = false;
+    int r = *ret_run ? merge_windows(b, *ret_run, symbols, n, window, out, &done) : -ENOMEM;
+    if (r == 0 && !done) {
+        out->n = before;
+        r = merge_windows(b, *ret_run, symbols, n, n, out, &done);
+    }
     /* After a failure queues may hold positions: the next word starts with fresh ones. */
     if (r)
-        *ret_run = bpe_long_free(run);
+        *ret_run = bpe_long_free(*ret_run);
     return r;
 }

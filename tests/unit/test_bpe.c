@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "src/base/utf8.h"
+#include "src/text/bpe_long.h"
 #include "tests/unit/text_util.h"
 
 enum { MAX_MERGES = 60, MAX_WORD = 700 };
@@ -198,6 +199,71 @@ Test(bpe, runs_of_one_letter)
         check_word(&m, &run, word, n);
     bpe_run_deinit(&run);
     model_deinit(&m);
+}
+
+/* Merged in windows of any size, symbols become what they become all at once. */
+static void check_windows(const struct bpe *b, const int32_t *symbols, size_t n)
+{
+    static const size_t windows[] = {1, 17, 40, 100, 800, 1500};
+    struct bpe_long *run = NULL;
+    struct token_list want = TOKEN_LIST_NULL;
+    cr_assert_eq(bpe_long_merge(b, &run, symbols, n, n, &want), 0);
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        struct token_list got = TOKEN_LIST_NULL;
+        cr_assert_eq(token_list_push(&got, -7), 0);
+        cr_assert_eq(bpe_long_merge(b, &run, symbols, n, windows[i], &got), 0);
+        cr_assert(got.n == want.n + 1 && got.data[0] == -7 &&
+                      memcmp(got.data + 1, want.data, want.n * sizeof *want.data) == 0,
+                  "%zu symbols in windows of %zu: %zu ids, want %zu", n, windows[i], got.n - 1, want.n);
+        token_list_deinit(&got);
+    }
+    token_list_deinit(&want);
+    bpe_long_free(run);
+}
+
+Test(bpe, windows_change_nothing)
+{
+    static int32_t symbols[3000];
+    uint64_t state = 7;
+    for (int i = 0; i < 300; i++) {
+        struct model m;
+        model_init(&m, &state, false, 1 + text_util_random(&state, MAX_MERGES - 1));
+        for (int j = 0; j < 4; j++) {
+            size_t n = 1 + text_util_random(&state, sizeof symbols / sizeof symbols[0]);
+            uint32_t kinds = 1 + text_util_random(&state, 6);
+            for (size_t k = 0; k < n; k++)
+                symbols[k] = (int32_t)(1 + text_util_random(&state, kinds));
+            check_windows(&m.bpe, symbols, n);
+        }
+        model_deinit(&m);
+    }
+}
+
+/* Of each two neighbours of a long row the last are merged first: where the row ends decides about its
+ * beginning, which no window's end can know. */
+Test(bpe, windows_that_do_not_fit_together)
+{
+    enum { ROW = 999, N = 3 * ROW };
+    static struct bpe_merge merges[ROW - 1];
+    static int32_t symbols[N];
+    struct vocab v = VOCAB_NULL;
+    struct bpe b = BPE_NULL;
+    uint8_t row[3 * ROW];
+    for (size_t i = 0; i < ROW; i++)
+        cr_assert_eq(utf8_encode((uint32_t)(0x4e00 + i), row + 3 * i), 3);
+    for (size_t i = 0; i < ROW; i++)
+        add_piece(&v, (const char *)row + 3 * i, 3);
+    for (int32_t i = ROW - 2; i >= 0; i--) {
+        merges[ROW - 2 - i] = (struct bpe_merge){.left = i, .right = i + 1, .merged = (int32_t)v.n_id};
+        add_piece(&v, (const char *)row + 3 * i, 6);
+    }
+    for (int32_t i = 0; i < N; i++)
+        symbols[i] = i % ROW;
+    b.vocab = &v;
+    cr_assert_eq(bpe_seal(&b, merges, ROW - 1), 0);
+    check_windows(&b, symbols, N);
+    bpe_deinit(&b);
+    vocab_deinit(&v);
 }
 
 Test(bpe, a_model_without_merges)
