@@ -6,14 +6,10 @@
 
 #include "src/engine/served.h"
 
-static void print_bytes(const char *what, uint64_t n)
+/* All in one unit, so that they can be compared and added. */
+static void print_mib(const char *what, uint64_t n)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)n;
-    int unit = 0;
-    for (; v >= 1024 && unit < 4; unit++)
-        v /= 1024;
-    printf("  %-12s %8.1f %s\n", what, v, units[unit]);
+    printf("  %-12s %10.1f MiB\n", what, (double)n / (1 << 20));
 }
 
 /* Of the weights, the most frequent first. */
@@ -43,6 +39,12 @@ static void print_found(const struct served *served, const char *model_id)
     printf(
         "architecture   %s: %d layers, %d heads (%d for keys and values) of %d, width %d, inner width %d\n",
         info->arch, info->n_layer, info->n_head, info->n_kv_head, info->head_dim, info->dim, info->ff_dim);
+    if (info->n_expert)
+        printf("experts        %d, of which a token takes %d, inner width %d, in %d of %d layers\n",
+               info->n_expert, info->n_expert_chosen, info->expert_dim, info->n_expert_layer, info->n_layer);
+    if (info->n_window_layer)
+        printf("window         %d tokens, in %d of %d layers\n", info->window, info->n_window_layer,
+               info->n_layer);
     printf("parameters     %llu\n", (unsigned long long)info->n_param);
     print_types(info);
     printf("vocabulary     %d ids\n", info->n_vocab);
@@ -57,12 +59,13 @@ static void print_found(const struct served *served, const char *model_id)
     printf("context        %d of %d tokens\n", info->n_ctx, info->n_ctx_train);
     printf("device         %s, kernels: %s, threads: %d\n", info->device, info->level, info->n_thread);
     printf("memory\n");
-    print_bytes("weights", info->weight_bytes);
+    print_mib("weights", info->weight_bytes);
     if (info->copied_bytes)
-        print_bytes(" copied", info->copied_bytes);
-    print_bytes("KV pool", info->kv_bytes);
-    print_bytes("scratch", info->scratch_bytes);
-    print_bytes("available", info->available_bytes);
+        print_mib(" copied", info->copied_bytes);
+    print_mib("KV pool", info->kv_bytes);
+    print_mib("scratch", info->scratch_bytes);
+    print_mib("together", info->weight_bytes + info->kv_bytes + info->scratch_bytes);
+    print_mib("available", info->available_bytes);
 }
 
 int check_model(const struct model_options *options, const char *model_id, struct why *why)

@@ -12,12 +12,20 @@ struct bind;
 struct lk_backend;
 struct model_batch;
 
+/* A mixture's sizes, for who asks. */
+struct arch_experts {
+    int32_t n, n_chosen; /* of a layer; for a token. n 0: there is no mixture */
+    int32_t ff_dim;      /* of one expert */
+    int32_t n_layer;     /* layers that are mixtures */
+};
+
 /* Sizes every architecture has; the engine and the page pool need no more. */
 struct arch_shape {
     int32_t n_layer, n_head, n_kv_head, head_dim, dim, ff_dim, n_vocab;
     int32_t n_ctx;         /* the model's own limit */
     const int32_t *window; /* [n_layer]: positions that a layer sees, its own included; 0: all. NULL: every
                               layer sees all. In the arena */
+    struct arch_experts experts;
 };
 
 /* One step as an architecture sees it. */

@@ -64,6 +64,7 @@ static int mixtral_read_config(const struct json *config, struct arena *arena, s
         l->mixture = m->mixture;
         l->mixture.experts = l->experts;
     }
+    mixture_note(&m->mixture, m->dense.shape.n_layer, &m->dense.shape);
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;

@@ -75,17 +75,20 @@ static int qwen2_moe_read_mixture(const struct json *config, struct arena *arena
     if (r)
         return r;
     m->mixture.is_normalized = is_normalized;
+    int32_t n_mixture = 0;
     for (int32_t i = 0; i < n_layer; i++) {
         struct qwen2_moe_layer *l = &m->layers[i];
         l->is_mixture = is_mixture[i];
         l->mixture = m->mixture;
         if (!l->is_mixture)
             continue;
+        n_mixture++;
         l->experts = arena_array(arena, (size_t)m->mixture.n_expert, sizeof *l->experts);
         if (!l->experts)
             return -ENOMEM;
         l->mixture.experts = l->experts;
     }
+    mixture_note(&m->mixture, n_mixture, &m->dense.shape);
     return 0;
 }
 

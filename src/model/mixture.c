@@ -52,6 +52,12 @@ int mixture_read_layers(const struct json *config, bool *ret_is_mixture, int32_t
     return r;
 }
 
+void mixture_note(const struct lk_mixture *mixture, int32_t n_layer, struct arch_shape *shape)
+{
+    shape->experts = (struct arch_experts){
+        .n = mixture->n_expert, .n_chosen = mixture->n_chosen, .ff_dim = mixture->ff_dim, .n_layer = n_layer};
+}
+
 int mixture_bind(struct bind *bind, struct lk_expert *experts, const struct lk_mixture *mixture,
                  int32_t layer, const char *block, const struct mixture_names *names, struct why *why)
 {

@@ -7,6 +7,7 @@
 #include "kernels/backend.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/model/arch.h"
 #include "src/model/bind.h"
 
 enum {
@@ -23,6 +24,9 @@ int mixture_read(const struct json *config, const char *ff_key, int32_t dim, str
 /* Which layers are mixtures, as Qwen says it: every decoder_sparse_step-th, but not those of mlp_only_layers.
  * ret_is_mixture[n_layer]. EX_DATAERR. */
 int mixture_read_layers(const struct json *config, bool *ret_is_mixture, int32_t n_layer, struct why *why);
+
+/* Notes in the shape that n_layer layers are such mixtures. */
+void mixture_note(const struct lk_mixture *mixture, int32_t n_layer, struct arch_shape *shape);
 
 /* Names of an expert's three matrices. */
 struct mixture_names {

@@ -43,6 +43,39 @@ struct model {
     struct tracefile *trace; /* NULL: none */
 };
 
+static void describe(struct model *m)
+{
+    struct model_info *info = &m->info;
+    int type = 0;
+    for (int i = 1; i < LK_N_DTYPE; i++)
+        if (m->bind.type_bytes[i] > m->bind.type_bytes[type])
+            type = i;
+    info->path = checkpoint_path(m->checkpoint);
+    info->arch = m->arch->name;
+    info->type = lk_dtype_name((enum lk_dtype)type);
+    memcpy(info->type_bytes, m->bind.type_bytes, sizeof info->type_bytes);
+    info->n_layer = m->shape.n_layer;
+    info->n_head = m->shape.n_head;
+    info->n_kv_head = m->shape.n_kv_head;
+    info->head_dim = m->shape.head_dim;
+    info->dim = m->shape.dim;
+    info->ff_dim = m->shape.ff_dim;
+    info->n_vocab = m->shape.n_vocab;
+    info->n_ctx_train = m->shape.n_ctx;
+    info->n_expert = m->shape.experts.n;
+    info->n_expert_chosen = m->shape.experts.n_chosen;
+    info->expert_dim = m->shape.experts.ff_dim;
+    info->n_expert_layer = m->shape.experts.n_layer;
+    for (int32_t i = 0; m->shape.window && i < m->shape.n_layer; i++)
+        if (m->shape.window[i] > 0) {
+            info->window = m->shape.window[i];
+            info->n_window_layer++;
+        }
+    info->n_param = m->bind.n_param;
+    info->weight_bytes = m->bind.n_byte;
+    info->fingerprint = fingerprint_of(m->checkpoint);
+}
+
 /* What model_open and model_check share: files, architecture, names and shapes of all weights. */
 static int read_files(struct model *m, const struct model_options *options, struct why *why)
 {
@@ -63,25 +96,7 @@ static int read_files(struct model *m, const struct model_options *options, stru
     r = r ? r : bind_finish(&m->bind, why);
     if (r)
         return r;
-    int type = 0;
-    for (int i = 1; i < LK_N_DTYPE; i++)
-        if (m->bind.type_bytes[i] > m->bind.type_bytes[type])
-            type = i;
-    info->path = checkpoint_path(m->checkpoint);
-    info->arch = m->arch->name;
-    info->type = lk_dtype_name((enum lk_dtype)type);
-    memcpy(info->type_bytes, m->bind.type_bytes, sizeof info->type_bytes);
-    info->n_layer = m->shape.n_layer;
-    info->n_head = m->shape.n_head;
-    info->n_kv_head = m->shape.n_kv_head;
-    info->head_dim = m->shape.head_dim;
-    info->dim = m->shape.dim;
-    info->ff_dim = m->shape.ff_dim;
-    info->n_vocab = m->shape.n_vocab;
-    info->n_ctx_train = m->shape.n_ctx;
-    info->n_param = m->bind.n_param;
-    info->weight_bytes = m->bind.n_byte;
-    info->fingerprint = fingerprint_of(m->checkpoint);
+    describe(m);
     return 0;
 }
 

@@ -46,8 +46,10 @@ struct model_info {
     const char *device; /* "cpu" */
     const char *level;  /* "avx512" */
     int32_t n_layer, n_head, n_kv_head, head_dim, dim, ff_dim, n_vocab;
-    int32_t n_ctx_train; /* the model's own limit */
-    int32_t n_ctx;       /* the limit in force */
+    int32_t window, n_window_layer; /* positions that so many layers see; 0 layers: all see all */
+    int32_t n_expert, n_expert_chosen, expert_dim, n_expert_layer; /* mixtures; n_expert 0: none */
+    int32_t n_ctx_train;                                           /* the model's own limit */
+    int32_t n_ctx;                                                 /* the limit in force */
     uint64_t n_param, weight_bytes, kv_bytes, scratch_bytes, available_bytes;
     uint64_t copied_bytes; /* of the weights: not used where they lie in the file */
     int32_t n_thread, max_row;

@@ -7,7 +7,7 @@ import re
 import daemon as fixture
 from daemon import SRCDIR, Daemon
 import models
-from tap import check, contains, done, equal, point
+from tap import check, contains, done, equal, point, skip
 
 
 def usage_error(*words):
@@ -80,8 +80,27 @@ def _():
     contains(result.stdout, "template       none: the model has no")
     contains(result.stdout, "context        100 of 256")
     contains(result.stdout, "kernels: c, threads: 1")
+    parts = {name: float(n) for name, n in re.findall(r"^  (\w[\w ]*?) +([\d.]+) MiB$", result.stdout, re.M)}
+    equal(list(parts), ["weights", "KV pool", "scratch", "together", "available"])
+    check(abs(parts["weights"] + parts["KV pool"] + parts["scratch"] - parts["together"]) < 0.16, parts)
     result = fixture.run("--check", "--verify", "--model", models.GOLDEN)
     equal((result.returncode, result.stderr), (0, ""))
+
+
+POINT = "--check tells experts and windows"
+if not models.TESTDATA:
+    skip(POINT, "LORCH_TESTDATA is not set")
+else:
+    @point(POINT)
+    def _():
+        for name, words in (
+                ("mixtral", "experts        4, of which a token takes 2, inner width 96, in 3 of 3 layers\n"),
+                ("qwen2_moe-mixed", "experts        6, of which a token takes 3, inner width 32, in 1 of 3 layers\n"),
+                ("gemma3", "window         8 tokens, in 5 of 7 layers\n"),
+                ("mistral-window", "window         8 tokens, in 3 of 3 layers\n")):
+            out = fixture.run("--check", "--model", os.path.join(models.TESTDATA, "golden", name)).stdout
+            contains(out, words)
+            equal(("experts" in out, "window" in out), ("experts" in words, "window" in words))
 
 
 @point("LORCH_MODEL names the model where --model does not")
