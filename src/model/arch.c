@@ -40,8 +40,8 @@ int arch_find(const struct json *config, const struct arch **ret_arch, struct wh
         }
     char known[512] = "";
     for (size_t i = 0, n = 0; i < N_ARCH && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", archs[i]->name);
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", archs[i]->model_types[0]);
     return why_set(why, EX_DATAERR,
-                   "model_type '%.64s', architectures '%.64s': not known here; known are: %s", type, class,
-                   known);
+                   "model_type '%.64s', architectures '%.64s': not known here%s; known are: %s", type, class,
+                   json_get(config, "vision_config") ? " (images are not implemented)" : "", known);
 }

@@ -58,5 +58,5 @@ struct arch {
 #undef ARCH
 
 /* The architecture that config.json asks for: by model_type, else by architectures[0]. EX_DATAERR with the
- * list of those that exist. */
+ * list of those that exist, by their model_type. */
 int arch_find(const struct json *config, const struct arch **ret_arch, struct why *why);

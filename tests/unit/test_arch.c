@@ -33,8 +33,9 @@ Test(arch, find)
         if (cases[i].name)
             cr_assert(r == 0 && !strcmp(arch->name, cases[i].name), "%s", cases[i].config);
         else
-            cr_assert(r == EX_DATAERR && strstr(why.text, "known are: llama"), "%s: %s", cases[i].config,
-                      why.text);
+            cr_assert(r == EX_DATAERR && strstr(why.text, "known are: llama, mistral, ") &&
+                          strstr(why.text, ", gemma3_text, "),
+                      "%s: %s", cases[i].config, why.text);
         json_free(root);
     }
 }
@@ -42,74 +43,75 @@ Test(arch, find)
 enum { MAX_CONFIG = 1 << 20 };
 
 #define UNKNOWN "not known here; known are: llama, "
+#define IMAGES "not known here (images are not implemented); known are: llama, "
 
 /* Published configurations. */
 static const struct published {
     const char *folder, *arch;
-    int32_t n_ctx;
-    const char *refusal; /* part of the sentence; NULL: it is read */
+    int32_t n_ctx, n_window, n_expert; /* layers with a window; experts of a layer */
+    const char *refusal;               /* part of the sentence; NULL: it is read */
 } published[] = {
-    {"configs/codellama-7b", "llama", 16384, NULL},
-    {"configs/falcon-7b-instruct", "falcon", 2048, NULL},
-    {"configs/gemma-2-27b", "gemma2", 8192, NULL},
-    {"configs/gemma-2-2b", "gemma2", 8192, NULL},
-    {"configs/gemma-2-9b", "gemma2", 8192, NULL},
-    {"configs/gemma-2b", "gemma", 8192, NULL},
-    {"configs/gemma-3-1b-it", "gemma3", 32768, NULL},
-    {"configs/gemma-3-27b-it", NULL, 0, UNKNOWN},
-    {"configs/llama-2-70b", "llama", 2048, NULL},
-    {"configs/llama-2-7b", "llama", 2048, NULL},
-    {"configs/llama-3.1-8b", "llama", 131072, NULL},
-    {"configs/llama-3.2-1b-instruct", "llama", 131072, NULL},
-    {"configs/llama-3.2-3b", "llama", 131072, NULL},
-    {"configs/mistral-7b-instruct-v0.3", "mistral", 32768, NULL},
-    {"configs/mistral-7b-v0.3", "mistral", 32768, NULL},
-    {"configs/mixtral-8x7b-v0.1", "mixtral", 32768, NULL},
-    {"configs/phi-1", "phi", 2048, NULL},
-    {"configs/phi-1_5-legacy-msft", "phi", 2048, NULL},
-    {"configs/phi-2-legacy-msft", "phi", 2048, NULL},
-    {"configs/phi-3-mini-128k-instruct", "phi3", 131072, NULL},
-    {"configs/phi-3-mini-4k-instruct", "phi3", 4096, NULL},
-    {"configs/phi-3.5-mini-instruct", "phi3", 131072, NULL},
-    {"configs/phi-4-mini-instruct", "phi3", 131072, NULL},
-    {"configs/qwen1.5-0.5b-chat", "qwen2", 32768, NULL},
-    {"configs/qwen1.5-1.8b-chat", "qwen2", 4096, NULL},
-    {"configs/qwen1.5-moe-a2.7b", "qwen2_moe", 32768, NULL},
-    {"configs/qwen2-0.5b", "qwen2", 32768, NULL},
-    {"configs/qwen2-7b-instruct", "qwen2", 32768, NULL},
-    {"configs/qwen2.5-3b", "qwen2", 32768, NULL},
-    {"configs/qwen2.5-7b-instruct", "qwen2", 32768, NULL},
-    {"configs/qwen3-0.6b-base", "qwen3", 32768, NULL},
-    {"configs/qwen3-30b-a3b", "qwen3_moe", 40960, NULL},
-    {"configs/qwen3-8b", "qwen3", 40960, NULL},
-    {"configs/smollm2-135m", "llama", 8192, NULL},
-    {"configs/smollm2-360m", "llama", 8192, NULL},
-    {"configs/stablelm-2-zephyr-1_6b", "stablelm", 4096, NULL},
-    {"configs/stablelm-3b-4e1t", "stablelm", 4096, NULL},
-    {"configs/variants/falcon-40b", "falcon", 2048, NULL},
-    {"configs/variants/falcon-40b-refinedweb-legacy", "falcon", 2048, NULL},
-    {"configs/variants/internlm2.5-7b-rope-dynamic", NULL, 0, UNKNOWN},
-    {"configs/variants/llama-2-7b-rope-dynamic", "llama", 2048, NULL},
-    {"configs/variants/llama-2-7b-rope-linear", "llama", 32768, NULL},
-    {"configs/variants/llama-3.1-8b-both-type-keys", "llama", 131072, NULL},
-    {"configs/variants/llama3.2-small-4l", "llama", 131072, NULL},
-    {"configs/variants/mistral-sw1024-tied-4l", "mistral", 32768, NULL},
-    {"configs/variants/mixtral-8x7b-neuron-train", "mixtral", 4096, NULL},
-    {"configs/variants/mixtral-8x7b-sliding4096", "mixtral", 32768, NULL},
-    {"configs/variants/phi-3-mini-128k-su", "phi3", 131072, NULL},
-    {"configs/variants/qwen2-7b-use-sliding-window", "qwen2", 32768, NULL},
-    {"configs/variants/qwen2.5-7b-yarn", "qwen2", 131072, NULL},
-    {"configs/variants/qwen3-8b-yarn", "qwen3", 131072, NULL},
-    {"configs/variants/yi-34b", "llama", 4096, NULL},
-    {"tokenizers/llama-3-8b", "llama", 8192, NULL},
-    {"tokenizers/mistral-7b-v0.1", "mistral", 32768, NULL},
-    {"tokenizers/phi-2", "phi", 2048, NULL},
-    {"tokenizers/tinyllama-1.1b-chat-v1.0", "llama", 2048, NULL},
-    {"tiny-random/tiny_gemma3", "gemma3", 512, NULL},
-    {"tiny-random/tiny_llama3", "llama", 512, NULL},
-    {"tiny-random/tiny_llama3_sharded", "llama", 512, NULL},
-    {"tiny-random/tiny_mistral", "mistral", 512, NULL},
-    {"tiny-random/tiny_qwen3", "qwen3", 2048, NULL},
+    {"configs/codellama-7b", "llama", 16384, 0, 0, NULL},
+    {"configs/falcon-7b-instruct", "falcon", 2048, 0, 0, NULL},
+    {"configs/gemma-2-27b", "gemma2", 8192, 23, 0, NULL},
+    {"configs/gemma-2-2b", "gemma2", 8192, 13, 0, NULL},
+    {"configs/gemma-2-9b", "gemma2", 8192, 21, 0, NULL},
+    {"configs/gemma-2b", "gemma", 8192, 0, 0, NULL},
+    {"configs/gemma-3-1b-it", "gemma3", 32768, 22, 0, NULL},
+    {"configs/gemma-3-27b-it", NULL, 0, 0, 0, IMAGES},
+    {"configs/llama-2-70b", "llama", 2048, 0, 0, NULL},
+    {"configs/llama-2-7b", "llama", 2048, 0, 0, NULL},
+    {"configs/llama-3.1-8b", "llama", 131072, 0, 0, NULL},
+    {"configs/llama-3.2-1b-instruct", "llama", 131072, 0, 0, NULL},
+    {"configs/llama-3.2-3b", "llama", 131072, 0, 0, NULL},
+    {"configs/mistral-7b-instruct-v0.3", "mistral", 32768, 0, 0, NULL},
+    {"configs/mistral-7b-v0.3", "mistral", 32768, 0, 0, NULL},
+    {"configs/mixtral-8x7b-v0.1", "mixtral", 32768, 0, 8, NULL},
+    {"configs/phi-1", "phi", 2048, 0, 0, NULL},
+    {"configs/phi-1_5-legacy-msft", "phi", 2048, 0, 0, NULL},
+    {"configs/phi-2-legacy-msft", "phi", 2048, 0, 0, NULL},
+    {"configs/phi-3-mini-128k-instruct", "phi3", 131072, 32, 0, NULL},
+    {"configs/phi-3-mini-4k-instruct", "phi3", 4096, 32, 0, NULL},
+    {"configs/phi-3.5-mini-instruct", "phi3", 131072, 32, 0, NULL},
+    {"configs/phi-4-mini-instruct", "phi3", 131072, 32, 0, NULL},
+    {"configs/qwen1.5-0.5b-chat", "qwen2", 32768, 0, 0, NULL},
+    {"configs/qwen1.5-1.8b-chat", "qwen2", 4096, 0, 0, NULL},
+    {"configs/qwen1.5-moe-a2.7b", "qwen2_moe", 32768, 0, 60, NULL},
+    {"configs/qwen2-0.5b", "qwen2", 32768, 0, 0, NULL},
+    {"configs/qwen2-7b-instruct", "qwen2", 32768, 0, 0, NULL},
+    {"configs/qwen2.5-3b", "qwen2", 32768, 0, 0, NULL},
+    {"configs/qwen2.5-7b-instruct", "qwen2", 32768, 0, 0, NULL},
+    {"configs/qwen3-0.6b-base", "qwen3", 32768, 0, 0, NULL},
+    {"configs/qwen3-30b-a3b", "qwen3_moe", 40960, 0, 128, NULL},
+    {"configs/qwen3-8b", "qwen3", 40960, 0, 0, NULL},
+    {"configs/smollm2-135m", "llama", 8192, 0, 0, NULL},
+    {"configs/smollm2-360m", "llama", 8192, 0, 0, NULL},
+    {"configs/stablelm-2-zephyr-1_6b", "stablelm", 4096, 0, 0, NULL},
+    {"configs/stablelm-3b-4e1t", "stablelm", 4096, 0, 0, NULL},
+    {"configs/variants/falcon-40b", "falcon", 2048, 0, 0, NULL},
+    {"configs/variants/falcon-40b-refinedweb-legacy", "falcon", 2048, 0, 0, NULL},
+    {"configs/variants/internlm2.5-7b-rope-dynamic", NULL, 0, 0, 0, UNKNOWN},
+    {"configs/variants/llama-2-7b-rope-dynamic", "llama", 2048, 0, 0, NULL},
+    {"configs/variants/llama-2-7b-rope-linear", "llama", 32768, 0, 0, NULL},
+    {"configs/variants/llama-3.1-8b-both-type-keys", "llama", 131072, 0, 0, NULL},
+    {"configs/variants/llama3.2-small-4l", "llama", 131072, 0, 0, NULL},
+    {"configs/variants/mistral-sw1024-tied-4l", "mistral", 32768, 4, 0, NULL},
+    {"configs/variants/mixtral-8x7b-neuron-train", "mixtral", 4096, 0, 8, NULL},
+    {"configs/variants/mixtral-8x7b-sliding4096", "mixtral", 32768, 32, 8, NULL},
+    {"configs/variants/phi-3-mini-128k-su", "phi3", 131072, 32, 0, NULL},
+    {"configs/variants/qwen2-7b-use-sliding-window", "qwen2", 32768, 8, 0, NULL},
+    {"configs/variants/qwen2.5-7b-yarn", "qwen2", 131072, 0, 0, NULL},
+    {"configs/variants/qwen3-8b-yarn", "qwen3", 131072, 0, 0, NULL},
+    {"configs/variants/yi-34b", "llama", 4096, 0, 0, NULL},
+    {"tokenizers/llama-3-8b", "llama", 8192, 0, 0, NULL},
+    {"tokenizers/mistral-7b-v0.1", "mistral", 32768, 32, 0, NULL},
+    {"tokenizers/phi-2", "phi", 2048, 0, 0, NULL},
+    {"tokenizers/tinyllama-1.1b-chat-v1.0", "llama", 2048, 0, 0, NULL},
+    {"tiny-random/tiny_gemma3", "gemma3", 512, 1, 0, NULL},
+    {"tiny-random/tiny_llama3", "llama", 512, 0, 0, NULL},
+    {"tiny-random/tiny_llama3_sharded", "llama", 512, 0, 0, NULL},
+    {"tiny-random/tiny_mistral", "mistral", 512, 2, 0, NULL},
+    {"tiny-random/tiny_qwen3", "qwen3", 2048, 0, 0, NULL},
 };
 
 static const struct published *find_published(const char *folder)
@@ -118,6 +120,14 @@ static const struct published *find_published(const char *folder)
         if (!strcmp(published[i].folder, folder))
             return &published[i];
     return NULL;
+}
+
+static int32_t n_window_of(const struct arch_shape *shape)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; shape->window && i < shape->n_layer; i++)
+        n += shape->window[i] > 0;
+    return n;
 }
 
 static void check_published(const struct published *want, const struct json *config)
@@ -139,6 +149,9 @@ static void check_published(const struct published *want, const struct json *con
         n_layer = n_layer ? n_layer : json_get(config, "n_layer"); /* older Falcon and Phi */
         cr_assert_eq(shape.n_layer, (int32_t)json_number(n_layer, 0));
         cr_assert_eq(shape.n_ctx, want->n_ctx, "%s: context %d", want->folder, shape.n_ctx);
+        cr_assert_eq(n_window_of(&shape), want->n_window, "%s: %d", want->folder, n_window_of(&shape));
+        cr_assert_eq(shape.experts.n, want->n_expert, "%s: %d experts", want->folder, shape.experts.n);
+        cr_assert_eq(shape.experts.n_layer, want->n_expert ? shape.n_layer : 0);
     }
     arena_deinit(&arena);
 }
