@@ -100,6 +100,8 @@ static int mail_unwanted(struct engine *engine, enum letter_kind kind, uint64_t 
         return -ENOMEM;
     letter->kind = kind;
     letter->job = job;
+    if (kind == LETTER_DROP)
+        tokenise_drop(&engine->run.tokenise, job);
     mailbox_push(&engine->run.in, &letter->mail);
     board_unwant(&engine->run.board, job);
     return 0;

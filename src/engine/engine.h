@@ -54,7 +54,7 @@ int engine_submit(struct engine *engine, struct job_ask *ask);
  * already. A tokenize or detokenize just ends with its result. 0 or -ENOMEM. */
 int engine_cancel(struct engine *engine, uint64_t job);
 /* The client is gone, or the server ends the job for a reason of its own: no notice follows but those that
- * are on their way already (and a tokenize's or detokenize's). 0 or -ENOMEM. */
+ * are on their way already, or the one of a tokenize or the like that is being worked on. 0 or -ENOMEM. */
 int engine_drop(struct engine *engine, uint64_t job);
 
 void engine_status(struct engine *engine, struct engine_status *ret_status);

@@ -41,7 +41,8 @@ enum { JOB_UNSET = INT32_MIN };
 
 struct job_ask {
     struct letter letter; /* the engine's */
-    uint64_t job;         /* number, unique in this process, not 0 */
+    TAILQ_ENTRY(job_ask) in_lane;
+    uint64_t job; /* number, unique in this process, not 0 */
     enum job_kind kind;
 
     char *text; /* prompt or content, n_text bytes, owned; NULL: tokens or a conversation were given */
@@ -74,6 +75,8 @@ struct job_ask {
     struct notice *refusal; /* the engine's: what is wrong with it, owned; NULL: nothing */
     bool no_memory;         /* the engine's: there was not even memory for a refusal */
 };
+
+TAILQ_HEAD(job_ask_list, job_ask);
 
 struct job_ask *job_ask_new(enum job_kind kind); /* everything unset or at its default; NULL: out of memory */
 struct job_ask *job_ask_free(struct job_ask *ask);

@@ -27,6 +27,8 @@ void life_end(struct run *run, struct job *job, struct notice *notice)
         run->counts.n_done++;
     else
         run->counts.n_failed++;
+    if (job->state == JOB_TEXT)
+        tokenise_drop(&run->tokenise, job->id);
     sched_remove(&run->sched, job);
     batch_forget(&run->batch, job);
     if (job_is_admitted(job)) {

@@ -221,98 +221,71 @@ static int detokenize(const struct served *served, struct job_ask *ask, struct n
     return r == -ENOMEM ? refuse_memory(ask, ret_notice) : r;
 }
 
-static void answer(struct tokenise_lane *lane, struct job_ask *ask)
+static void answer(void *ctx, struct job_ask *ask)
 {
+    const struct tokenise *t = ctx;
     struct notice *notice = NULL;
     int r;
     switch (ask->kind) {
     case JOB_TOKENIZE:
-        r = tokenize(lane->served, ask, &notice);
+        r = tokenize(t->served, ask, &notice);
         break;
     case JOB_DETOKENIZE:
-        r = detokenize(lane->served, ask, &notice);
+        r = detokenize(t->served, ask, &notice);
         break;
     case JOB_COUNT:
-        r = count(lane->served, ask, &notice);
+        r = count(t->served, ask, &notice);
         break;
     case JOB_TEMPLATE:
-        r = apply_template(lane->served, ask, &notice);
+        r = apply_template(t->served, ask, &notice);
         break;
     default:
-        r = generate(lane->served, ask, &ask->refusal);
+        r = generate(t->served, ask, &ask->refusal);
         break;
     }
     if (notice) {
-        mailbox_push(lane->out, &notice->mail);
+        mailbox_push(t->out, &notice->mail);
         job_ask_free(ask);
         return;
     }
     ask->no_memory = r < 0;
-    mailbox_push(lane->engine, &ask->letter.mail);
-}
-
-static void *run_lane(void *arg)
-{
-    struct tokenise_lane *lane = arg;
-    for (;;) {
-        struct letter *letter = (struct letter *)mailbox_pop(&lane->box);
-        if (!letter)
-            mailbox_wait(&lane->box);
-        else if (letter->kind == LETTER_QUIT)
-            return NULL;
-        else
-            answer(lane, (struct job_ask *)letter);
-    }
+    mailbox_push(t->engine, &ask->letter.mail);
 }
 
 int tokenise_init(struct tokenise *t, struct mailbox *engine, struct mailbox *out)
 {
-    *t = (struct tokenise){0};
-    for (int i = 0; i < TOKENISE_N_LANE; i++) {
-        struct tokenise_lane *lane = &t->lane[i];
-        lane->engine = engine;
-        lane->out = out;
-        lane->quit.kind = LETTER_QUIT;
-        int r = mailbox_init(&lane->box);
-        if (r != 0)
-            return r;
-    }
-    return 0;
+    *t = (struct tokenise){.engine = engine, .out = out};
+    int r = 0;
+    for (int i = 0; r == 0 && i < TOKENISE_N_LANE; i++)
+        r = lane_init(&t->lane[i]);
+    return r;
 }
 
 int tokenise_start(struct tokenise *t, const struct served *served)
 {
-    for (int i = 0; i < TOKENISE_N_LANE; i++) {
-        struct tokenise_lane *lane = &t->lane[i];
-        lane->served = served;
-        int error = pthread_create(&lane->thread, NULL, run_lane, lane);
-        if (error != 0)
-            return -error;
-        lane->runs = true;
-    }
-    return 0;
+    t->served = served;
+    int r = 0;
+    for (int i = 0; r == 0 && i < TOKENISE_N_LANE; i++)
+        r = lane_start(&t->lane[i], answer, t);
+    return r;
 }
 
 void tokenise_deinit(struct tokenise *t)
 {
-    for (int i = 0; i < TOKENISE_N_LANE; i++) {
-        struct tokenise_lane *lane = &t->lane[i];
-        if (!lane->box.last)
-            continue;
-        if (lane->runs) {
-            mailbox_push(&lane->box, &lane->quit.mail);
-            pthread_join(lane->thread, NULL);
-        }
-        for (struct mail *mail; (mail = mailbox_pop(&lane->box));)
-            if (mail != &lane->quit.mail)
-                job_ask_free((struct job_ask *)mail);
-        mailbox_deinit(&lane->box);
-    }
+    for (int i = 0; i < TOKENISE_N_LANE; i++)
+        lane_deinit(&t->lane[i]);
 }
 
 void tokenise_push(struct tokenise *t, struct job_ask *ask)
 {
     bool is_long = ask->n_text >= TOKENISE_LONG || (!ask->text && ask->n_token >= TOKENISE_LONG) ||
                    (ask->conversation && ask->conversation->n_byte >= TOKENISE_LONG);
-    mailbox_push(&t->lane[is_long].box, &ask->letter.mail);
+    lane_push(&t->lane[is_long], ask);
+}
+
+void tokenise_drop(struct tokenise *t, uint64_t job)
+{
+    for (int i = 0; i < TOKENISE_N_LANE; i++)
+        if (lane_drop(&t->lane[i], job))
+            return;
 }

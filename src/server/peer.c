@@ -93,7 +93,7 @@ void peer_new(struct server *server, int fd)
 static void drop_tickets(struct peer *peer)
 {
     for (struct ticket *t; (t = TAILQ_FIRST(&peer->tickets));) {
-        int r = t->kind == JOB_GENERATE ? engine_drop(peer->server->engine, t->job) : 0;
+        int r = engine_drop(peer->server->engine, t->job);
         if (r != 0)
             server_fail(peer->server, r);
         peer_give_ticket(t);

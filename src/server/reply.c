@@ -66,7 +66,7 @@ void reply_abandon(struct ticket *ticket, enum proto_error error, const char *me
 {
     struct peer *peer = ticket->peer;
     struct reply_to to = reply_to_ticket(ticket);
-    int r = ticket->kind == JOB_GENERATE ? engine_drop(peer->server->engine, ticket->job) : 0;
+    int r = engine_drop(peer->server->engine, ticket->job);
     if (r != 0)
         server_fail(peer->server, r);
     log_debug("job %llu ends: %s", (unsigned long long)ticket->job, proto_error(error)->code);

@@ -103,4 +103,20 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as watcher:
             equal(watcher.ping(4)["t"], 4)
             equal(list(client.frames(job))[-1]["code"], "context_overflow")
 
+    @point("texts of clients that have gone cost neither memory nor time")
+    def _():
+        text, n_client = "a b " * (4 * MIB), 48
+        before = daemon.memory("VmHWM")
+        for request in ({"type": "count", "content": text},
+                        {"type": "apply_template", "messages": [{"role": "user", "content": text}]}):
+            body = lorch.pack(dict(request, id=1))
+            for _ in range(n_client):
+                with daemon.connect() as client:
+                    client.send_body(body)
+                    client.send({"type": "ping", "id": 2})
+                    equal(client.recv_for(2)["type"], "pong")  # the text has been read
+        check(grown(before) < n_client * len(text) // 2, "%d bytes more were used" % grown(before))
+        # Nothing but what was being worked on stands before this one.
+        equal(watcher.count(text[: MIB]) > 0, True)
+
 done()
