@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "src/engine/check.h"
 #include "src/engine/notice.h"
 #include "src/engine/served.h"
 #include "src/text/chat_template.h"
+#include "src/text/jinja_json.h"
 #include "src/text/jinja_string.h"
 
 struct conversation *conversation_new(void)
@@ -81,18 +83,53 @@ int conversation_try_parts(const struct chat_template *t, bool *ret_takes_parts)
 /* The texts of a message's parts as one. */
 static void join_parts(struct conversation *c, struct jinja_value message)
 {
-    struct jinja_value parts = jinja_value_get_text(c->run, message.dict, "content");
+    struct jinja_value parts = jinja_value_member(c->run, message, "content");
     if (parts.kind != JINJA_LIST)
         return;
     struct jinja_builder text = jinja_string_build(c->run);
     for (size_t i = 0; i < parts.list->n; i++) {
-        struct jinja_value part = parts.list->items[i], v = jinja_value_none();
-        if (part.kind == JINJA_DICT)
-            v = jinja_value_get_text(c->run, part.dict, "text");
+        struct jinja_value v = jinja_value_member(c->run, parts.list->items[i], "text");
         if (jinja_value_is_string(v))
             jinja_string_add_all(&text, v.string);
     }
     jinja_value_set_text(c->run, message, "content", jinja_string_done(&text));
+}
+
+/* Arguments come as a map, or as the text of one, which is how they were sent to the client; templates expect
+ * the map. */
+static int read_arguments(struct conversation *c, struct jinja_value call, struct why *why)
+{
+    struct jinja_value called = jinja_value_member(c->run, call, "function"),
+                       v = jinja_value_member(c->run, called, "arguments");
+    if (!jinja_value_is_string(v))
+        return 0;
+    int r = jinja_json_read(c->run, v.string->text, v.string->n, JINJA_INPUT, &v, why);
+    if (r == 0 && v.kind != JINJA_DICT)
+        r = why_set(why, EX_DATAERR, "it is no object, but of type %s", jinja_value_type(v));
+    if (r == 0)
+        jinja_value_set_text(c->run, called, "arguments", v);
+    return r;
+}
+
+static int read_all_arguments(struct conversation *c, struct why *why)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < jinja_value_n_item(c->messages); i++) {
+        struct jinja_value calls = jinja_value_member(c->run, c->messages.list->items[i], "tool_calls");
+        for (size_t k = 0; r == 0 && k < jinja_value_n_item(calls); k++) {
+            r = read_arguments(c, calls.list->items[k], why);
+            if (r > 0)
+                why_prefix(why, r, "messages[%zu].tool_calls[%zu].function.arguments", i, k);
+        }
+    }
+    return r;
+}
+
+static int refuse_messages(uint64_t job, const char *about, const struct why *why,
+                           struct notice **ret_refusal)
+{
+    return refuse(notice_new_failed(job, "invalid_request", "messages", -1, -1, "%s%s", about, why->text),
+                  ret_refusal);
 }
 
 int conversation_render(const struct served *served, struct conversation *c, uint64_t job,
@@ -102,13 +139,12 @@ int conversation_render(const struct served *served, struct conversation *c, uin
     if (!served->chat)
         return refuse(notice_new_failed(job, "not_supported", "messages", -1, -1, "%s", served->no_chat.text),
                       ret_refusal);
-    struct jinja_value messages = c->messages;
-    for (size_t i = 0; !served->takes_parts && messages.kind == JINJA_LIST && i < messages.list->n; i++)
-        if (messages.list->items[i].kind == JINJA_DICT)
-            join_parts(c, messages.list->items[i]);
-    int r = render(served->chat, c, &why);
-    return r <= 0 ? r
-                  : refuse(notice_new_failed(job, "invalid_request", "messages", -1, -1,
-                                             "the chat template refuses this: %s", why.text),
-                           ret_refusal);
+    int r = read_all_arguments(c, &why);
+    if (r > 0)
+        return refuse_messages(job, "", &why, ret_refusal);
+    for (size_t i = 0; r == 0 && !served->takes_parts && i < jinja_value_n_item(c->messages); i++)
+        join_parts(c, c->messages.list->items[i]);
+    if (r == 0)
+        r = render(served->chat, c, &why);
+    return r > 0 ? refuse_messages(job, "the chat template refuses this: ", &why, ret_refusal) : r;
 }

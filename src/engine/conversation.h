@@ -39,8 +39,9 @@ struct conversation *conversation_free(struct conversation *c);
 /* Whether a template reads text that comes in parts, found by trying. 0 or -ENOMEM. */
 int conversation_try_parts(const struct chat_template *t, bool *ret_takes_parts);
 
-/* Renders it; text in parts is joined first where the template would not read it. 0; CHECK_E_REFUSED with a
- * NOTICE_FAILED for this job, owned by the caller: there is no template, or it failed, with its line and
- * column; -ENOMEM. */
+/* Renders it; arguments of calls that are JSON text are read first, and text in parts is joined where the
+ * template would not read it. 0; CHECK_E_REFUSED with a NOTICE_FAILED for this job, owned by the caller:
+ * there is no template, arguments are no JSON object, or the template failed, with its line and column;
+ * -ENOMEM. */
 int conversation_render(const struct served *served, struct conversation *c, uint64_t job,
                         struct notice **ret_refusal);

@@ -2,13 +2,6 @@
 #include "config.h"
 #include "src/server/converse.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sysexits.h>
-
-#include "src/text/jinja_json.h"
-
 enum { CONVERSE_VALUE_BYTES = 64 /* what a value takes besides its text, for the user's account */ };
 
 static struct jinja_value text_of(struct conversation *c, const struct msg_value *v, enum jinja_origin origin)
@@ -68,21 +61,10 @@ static struct jinja_value tree_of(struct conversation *c, const struct msg_value
     }
 }
 
-/* A member, or missing. */
-static struct jinja_value member(struct conversation *c, struct jinja_value dict, const char *key)
-{
-    return dict.kind == JINJA_DICT ? jinja_value_get_text(c->run, dict.dict, key) : jinja_value_missing();
-}
-
-static size_t count(struct jinja_value list)
-{
-    return list.kind == JINJA_LIST ? list.list->n : 0;
-}
-
 /* A member that is one of our words is not the client's. */
 static void trust(struct conversation *c, struct jinja_value dict, const char *key)
 {
-    struct jinja_value v = member(c, dict, key);
+    struct jinja_value v = jinja_value_member(c->run, dict, key);
     if (jinja_value_is_string(v))
         jinja_value_set_text(c->run, dict, key,
                              jinja_value_text(c->run, v.string->text, v.string->n, JINJA_TRUSTED));
@@ -90,48 +72,19 @@ static void trust(struct conversation *c, struct jinja_value dict, const char *k
 
 static void trust_each(struct conversation *c, struct jinja_value list, const char *key)
 {
-    for (size_t i = 0; i < count(list); i++)
+    for (size_t i = 0; i < jinja_value_n_item(list); i++)
         trust(c, list.list->items[i], key);
 }
 
-/* Arguments come as a map, or as the text of one, which is how they were sent to the client; templates expect
- * the map. */
-static int read_arguments(struct conversation *c, struct jinja_value called, struct why *why)
+static void read_messages(struct conversation *c, const struct msg_value *messages)
 {
-    struct jinja_value v = member(c, called, "arguments");
-    if (!jinja_value_is_string(v))
-        return 0;
-    int r = jinja_json_read(c->run, v.string->text, v.string->n, JINJA_INPUT, &v, why);
-    if (r == 0 && v.kind != JINJA_DICT)
-        r = why_set(why, EX_DATAERR, "it is no object");
-    if (r == 0)
-        jinja_value_set_text(c->run, called, "arguments", v);
-    return r;
-}
-
-static int read_calls(struct conversation *c, struct jinja_value calls, size_t i_message, struct why *why)
-{
-    int r = 0;
-    trust_each(c, calls, "type");
-    for (size_t i = 0; r == 0 && i < count(calls); i++) {
-        r = read_arguments(c, member(c, calls.list->items[i], "function"), why);
-        if (r > 0)
-            r = why_prefix(why, r, "messages[%zu].tool_calls[%zu].function.arguments", i_message, i);
-    }
-    return r;
-}
-
-static int read_messages(struct conversation *c, const struct msg_value *messages, struct why *why)
-{
-    int r = 0;
     c->messages = list_of(c, messages);
-    for (size_t i = 0; r == 0 && i < count(c->messages); i++) {
+    for (size_t i = 0; i < jinja_value_n_item(c->messages); i++) {
         struct jinja_value message = c->messages.list->items[i];
         trust(c, message, "role");
-        trust_each(c, member(c, message, "content"), "type");
-        r = read_calls(c, member(c, message, "tool_calls"), i, why);
+        trust_each(c, jinja_value_member(c->run, message, "content"), "type");
+        trust_each(c, jinja_value_member(c->run, message, "tool_calls"), "type");
     }
-    return r;
 }
 
 /* An empty list says no more than none does; neither do tools that may not be called. */
@@ -152,22 +105,17 @@ static void read_variables(struct conversation *c, const struct request *q)
         jinja_value_set_text(c->run, c->kwargs, "reasoning_effort", text_of(c, effort, JINJA_TRUSTED));
 }
 
-int converse_read(struct conversation **ret_conversation, const struct request *q, struct why *why)
+struct conversation *converse_read(const struct request *q)
 {
     struct conversation *c = conversation_new();
     if (!c)
-        return -ENOMEM;
-    int r = read_messages(c, request_value(q, proto_same(q->verb, PROTO_CHAT_MESSAGES)), why);
-    if (r != 0) {
-        conversation_free(c);
-        return r;
-    }
+        return NULL;
+    read_messages(c, request_value(q, proto_same(q->verb, PROTO_CHAT_MESSAGES)));
     read_tools(c, q);
     read_variables(c, q);
     c->continue_final_message =
         request_bool(q, proto_same(q->verb, PROTO_CHAT_CONTINUE_FINAL_MESSAGE), false);
     c->add_generation_prompt =
         request_bool(q, proto_same(q->verb, PROTO_CHAT_ADD_GENERATION_PROMPT), !c->continue_final_message);
-    *ret_conversation = c;
-    return 0;
+    return c;
 }

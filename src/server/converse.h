@@ -6,5 +6,6 @@
 
 /* What the fields about the conversation say (those of proto_same), owned by the caller. Every string is
  * marked as a client's, but roles and types: they are out of a list of ours, and templates make special
- * tokens of them. 0; EX_DATAERR with a sentence: arguments that are no JSON; -ENOMEM. */
-int converse_read(struct conversation **ret_conversation, const struct request *request, struct why *why);
+ * tokens of them. What of it would take too much memory is told when it is rendered. NULL: out of
+ * memory. */
+struct conversation *converse_read(const struct request *request);

@@ -137,12 +137,8 @@ struct conversation *verb_read_conversation(struct peer *peer, const struct requ
                                             enum proto_field trace_id)
 {
     struct reply_to to = reply_to_request(request, trace_id);
-    struct conversation *conversation = NULL;
-    struct why why;
-    int r = converse_read(&conversation, request, &why);
-    if (r > 0)
-        reply_error(peer, &to, PROTO_E_INVALID_REQUEST, "messages", "%s", why.text);
-    else if (r < 0)
+    struct conversation *conversation = converse_read(request);
+    if (!conversation)
         reply_error(peer, &to, PROTO_E_INTERNAL, NULL, "out of memory");
     return conversation;
 }

@@ -35,7 +35,8 @@ void verb_submit(struct ticket *ticket, struct job_ask *ask);
 /* Copies of a request's fields, for the ask. False: out of memory. */
 bool verb_copy_text(const struct request *request, enum proto_field field, struct job_ask *ask);
 bool verb_copy_ids(const struct request *request, enum proto_field field, struct job_ask *ask);
-/* The request's conversation, owned by the caller; tells the client and returns NULL where it cannot be. */
+/* The request's conversation, owned by the caller; tells the client and returns NULL where there is no
+ * memory. */
 struct conversation *verb_read_conversation(struct peer *peer, const struct request *request,
                                             enum proto_field trace_id);
 /* An ask that owns the conversation. NULL: out of memory, and the conversation is freed. */

@@ -91,22 +91,15 @@ static struct jinja_value marked(struct jinja_run *run, const struct jinja_strin
 /* Puts the mark behind the last text of the last message. False: there is no text. */
 static bool mark_final(struct jinja_run *run, struct jinja_value messages)
 {
-    if (messages.kind != JINJA_LIST || messages.list->n == 0)
+    if (jinja_value_n_item(messages) == 0)
         return false;
-    struct jinja_value dict = messages.list->items[messages.list->n - 1], v = jinja_value_none();
     const char *key = "content";
-    if (dict.kind == JINJA_DICT)
-        v = jinja_value_get_text(run, dict.dict, key);
-    for (size_t i = v.kind == JINJA_LIST ? v.list->n : 0; i-- > 0 && v.kind == JINJA_LIST;) {
-        struct jinja_value part = v.list->items[i];
-        struct jinja_value text = jinja_value_missing();
-        if (part.kind == JINJA_DICT)
-            text = jinja_value_get_text(run, part.dict, "text");
-        if (!jinja_value_is_string(text))
-            continue;
-        dict = part;
+    struct jinja_value dict = messages.list->items[messages.list->n - 1];
+    struct jinja_value v = jinja_value_member(run, dict, key), parts = v;
+    for (size_t i = jinja_value_n_item(parts); i-- > 0 && !jinja_value_is_string(v);) {
         key = "text";
-        v = text;
+        dict = parts.list->items[i];
+        v = jinja_value_member(run, dict, key);
     }
     if (!jinja_value_is_string(v))
         return false;
@@ -178,7 +171,7 @@ static struct jinja_value name_thoughts(struct jinja_run *run, struct jinja_valu
 
 static void name_all_thoughts(struct jinja_run *run, struct jinja_value messages)
 {
-    for (size_t i = 0; messages.kind == JINJA_LIST && i < messages.list->n; i++)
+    for (size_t i = 0; i < jinja_value_n_item(messages); i++)
         messages.list->items[i] = name_thoughts(run, messages.list->items[i]);
 }
 

@@ -83,8 +83,11 @@ void *jinja_run_alloc(struct jinja_run *run, size_t n, size_t size)
     size_t bytes;
     if (run->code)
         return NULL;
-    if (!mem_product(n, size, &bytes) || bytes > run->memory_left) {
-        jinja_run_stop(run, JINJA_E_LIMIT, "the values take more memory than they may (%zu bytes left)",
+    if (!mem_product(n, size, &bytes))
+        bytes = SIZE_MAX;
+    if (bytes > run->memory_left) {
+        jinja_run_stop(run, JINJA_E_LIMIT,
+                       "the values take more memory than they may: %zu bytes more, %zu are left", bytes,
                        run->memory_left);
         return NULL;
     }

@@ -332,6 +332,11 @@ struct jinja_value jinja_value_get_text(struct jinja_run *run, const struct jinj
     return jinja_value_get(run, dict, jinja_string_value(&s));
 }
 
+struct jinja_value jinja_value_member(struct jinja_run *run, struct jinja_value dict, const char *key)
+{
+    return dict.kind == JINJA_DICT ? jinja_value_get_text(run, dict.dict, key) : jinja_value_missing();
+}
+
 /* ---- comparing ---- */
 
 static bool equal_lists(struct jinja_run *run, const struct jinja_list *a, const struct jinja_list *b)

@@ -180,6 +180,13 @@ struct jinja_value jinja_value_get(struct jinja_run *run, const struct jinja_dic
                                    struct jinja_value key);
 struct jinja_value jinja_value_get_text(struct jinja_run *run, const struct jinja_dict *dict,
                                         const char *key);
+/* The same of a value that need not be a dict: MISSING, too, where it is none. */
+struct jinja_value jinja_value_member(struct jinja_run *run, struct jinja_value dict, const char *key);
+/* The items of a list; none of any other value. */
+static inline size_t jinja_value_n_item(struct jinja_value list)
+{
+    return list.kind == JINJA_LIST ? list.list->n : 0;
+}
 /* False, and failed: what cannot be a key ("unhashable type: 'list'"). */
 bool jinja_value_hash(struct jinja_run *run, struct jinja_value v, uint64_t *ret_hash);
 bool jinja_value_equals(struct jinja_run *run, struct jinja_value a, struct jinja_value b);

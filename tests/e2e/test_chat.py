@@ -147,6 +147,10 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client:
             frame = refused(client.chat, [{"role": "assistant", "tool_calls": [
                 {"function": {"name": "f", "arguments": arguments}}]}])
             contains(frame["message"], "messages[0].tool_calls[0].function.arguments")
+        # Arguments are read on a helper thread: a long text of them stalls nobody.
+        frames = client.frames(client.submit_chat([{"role": "assistant", "tool_calls": [
+            {"function": {"name": "f", "arguments": "[" * 10}}]}]))
+        equal([frame["type"] for frame in frames], ["accepted", "error"])
         frame = refused(client.chat, user("x"), tool_choice="required")
         equal(frame["param"], "tool_choice")
         frame = refused(client.chat, user("x"), tools=[{"type": "function", "function": {}}])

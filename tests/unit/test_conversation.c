@@ -93,3 +93,51 @@ Test(conversation, what_is_wrong_is_told)
     check_refusal(&served, "invalid_request", "not so");
     chat_template_free(served.chat);
 }
+
+/* One call with these arguments. */
+static struct conversation *converse_call(const char *arguments)
+{
+    struct conversation *c = conversation_new();
+    cr_assert(c);
+    struct jinja_value message = jinja_value_dict(c->run), calls = jinja_value_list(c->run),
+                       call = jinja_value_dict(c->run), called = jinja_value_dict(c->run);
+    jinja_value_set_text(c->run, called, "arguments",
+                         jinja_value_text(c->run, arguments, strlen(arguments), JINJA_INPUT));
+    jinja_value_set_text(c->run, call, "function", called);
+    jinja_value_push(c->run, calls, jinja_value_none());
+    jinja_value_push(c->run, calls, call);
+    jinja_value_set_text(c->run, message, "tool_calls", calls);
+    jinja_value_push(c->run, c->messages, message);
+    return c;
+}
+
+Test(conversation, arguments_in_json_become_values)
+{
+    struct served served = {
+        .chat = open_template("{% for k, v in messages[0].tool_calls[1].function.arguments.items() %}"
+                              "{{ k }}={{ v }};{% endfor %}")};
+    struct notice *refusal = NULL;
+    struct conversation *c = converse_call(" {\"a\": [1, \"x\"], \"b\": null} ");
+    cr_assert_eq(conversation_render(&served, c, 1, &refusal), 0, "%s", refusal ? refusal->message : "");
+    cr_expect(c->text.n == 18 && memcmp(c->text.text, "a=[1, 'x'];b=None;", 18) == 0, "'%.*s'",
+              (int)c->text.n, c->text.text);
+    cr_expect_eq(c->text.n_input, 3, "the keys and the string are input");
+    conversation_free(c);
+
+    static const struct {
+        const char *text, *why;
+    } cases[] = {{"{\"a\": }", "messages[0].tool_calls[1].function.arguments: line 1 column 7"},
+                 {"[1]", "it is no object, but of type list"},
+                 {"", "messages[0].tool_calls[1].function.arguments"},
+                 {"{} x", "line 1 column 4"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        c = converse_call(cases[i].text);
+        cr_assert_eq(conversation_render(&served, c, 7, &refusal), CHECK_E_REFUSED);
+        cr_expect_str_eq(refusal->code, "invalid_request");
+        cr_expect_str_eq(refusal->param, "messages");
+        cr_expect_not_null(strstr(refusal->message, cases[i].why), "%s", refusal->message);
+        notice_free(refusal);
+        conversation_free(c);
+    }
+    chat_template_free(served.chat);
+}
