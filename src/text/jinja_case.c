@@ -51,6 +51,7 @@ static void add_changed(struct jinja_builder *b, const struct jinja_string *s, s
 static struct jinja_value change_all(struct jinja_run *run, const struct jinja_string *s, change_fn *change)
 {
     struct jinja_builder b = jinja_string_build(run);
+    jinja_run_read(run, s->n);
     for (size_t i = 0; i < s->n && !jinja_run_has_failed(run); i += utf8_length((uint8_t)s->text[i]))
         add_changed(&b, s, i, change);
     return jinja_string_done_safe(&b, s->is_safe);
@@ -69,6 +70,7 @@ struct jinja_value jinja_string_upper(struct jinja_run *run, const struct jinja_
 struct jinja_value jinja_string_swapcase(struct jinja_run *run, const struct jinja_string *s)
 {
     struct jinja_builder b = jinja_string_build(run);
+    jinja_run_read(run, s->n);
     for (size_t i = 0; i < s->n && !jinja_run_has_failed(run); i += utf8_length((uint8_t)s->text[i])) {
         uint32_t c = code_at(s, i);
         if (jinja_char_is_upper(c))
@@ -84,6 +86,7 @@ struct jinja_value jinja_string_swapcase(struct jinja_run *run, const struct jin
 struct jinja_value jinja_string_capitalize(struct jinja_run *run, const struct jinja_string *s)
 {
     struct jinja_builder b = jinja_string_build(run);
+    jinja_run_read(run, s->n);
     for (size_t i = 0; i < s->n && !jinja_run_has_failed(run); i += utf8_length((uint8_t)s->text[i]))
         add_changed(&b, s, i, i == 0 ? jinja_char_title : jinja_char_lower);
     return jinja_string_done_safe(&b, s->is_safe);
@@ -92,6 +95,7 @@ struct jinja_value jinja_string_capitalize(struct jinja_run *run, const struct j
 struct jinja_value jinja_string_title(struct jinja_run *run, const struct jinja_string *s)
 {
     struct jinja_builder b = jinja_string_build(run);
+    jinja_run_read(run, s->n);
     bool inside = false;
     for (size_t i = 0; i < s->n && !jinja_run_has_failed(run); i += utf8_length((uint8_t)s->text[i])) {
         add_changed(&b, s, i, inside ? jinja_char_lower : jinja_char_title);
@@ -108,6 +112,7 @@ static bool separates(uint32_t c)
 struct jinja_value jinja_string_headline(struct jinja_run *run, const struct jinja_string *s)
 {
     struct jinja_builder b = jinja_string_build(run);
+    jinja_run_read(run, s->n);
     size_t at = 0;
     while (at < s->n && !jinja_run_has_failed(run)) {
         uint32_t c = code_at(s, at);

@@ -379,7 +379,7 @@ int jinja_render(struct jinja_run *run, const struct jinja *t, struct jinja_text
     run->at = 0;
     run->depth = 0;
     run->signal = JINJA_GO_ON;
-    out.max = run->max_output;
+    out.max = run->limits.output;
     run->out = &out;
     struct jinja_frame *f = jinja_exec_frame(run, NULL, t->n_slot);
     if (f)

@@ -338,7 +338,7 @@ FILTER(wordcount)
         count += is_word && !inside;
         inside = is_word;
     }
-    jinja_run_step(run, s->n / 16);
+    jinja_run_read(run, s->n);
     return jinja_value_int(count);
 }
 

@@ -127,7 +127,7 @@ static struct jinja_value get_index(struct jinja_run *run, struct jinja_value v,
         return jinja_value_int(v.span->start + i * v.span->step);
     if (v.kind != JINJA_STRING)
         return v.list->items[i];
-    jinja_run_step(run, v.string->n == v.string->n_char ? 0 : (uint64_t)i / 16);
+    jinja_run_move(run, v.string->n == v.string->n_char ? 0 : (size_t)i);
     size_t at = jinja_string_offset(v.string, (size_t)i);
     return jinja_string_part(run, v.string, at, utf8_length((uint8_t)v.string->text[at]));
 }
@@ -195,7 +195,7 @@ static bool resolve(struct jinja_run *run, const struct jinja_value bounds[3], i
 
 static struct jinja_value slice_text(struct jinja_run *run, const struct jinja_string *s, struct slice slice)
 {
-    jinja_run_step(run, s->n / 64);
+    jinja_run_move(run, s->n);
     if (slice.step == 1) {
         size_t first = jinja_string_offset(s, (size_t)slice.start);
         size_t end = jinja_string_offset(s, (size_t)(slice.start + slice.n));

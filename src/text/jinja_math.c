@@ -370,7 +370,7 @@ bool jinja_math_is_less(struct jinja_run *run, struct jinja_value a, struct jinj
         return order == -1 || (or_equal && order == 0);
     }
     if (a.kind == b.kind && a.kind == JINJA_STRING) {
-        jinja_run_step(run, a.string->n / 64);
+        jinja_run_move(run, a.string->n);
         order = compare_strings(a.string, b.string);
         return order < 0 || (or_equal && order == 0);
     }
@@ -388,7 +388,7 @@ static bool contains_text(struct jinja_run *run, const struct jinja_string *s, s
         jinja_run_fail(run, "'in <string>' requires string as left operand, not %s", jinja_value_type(what));
         return false;
     }
-    jinja_run_step(run, s->n / 64);
+    jinja_run_move(run, s->n);
     return jinja_string_find(s, what.string, 0) != SIZE_MAX;
 }
 

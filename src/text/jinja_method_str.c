@@ -51,7 +51,7 @@ static bool are_all(const struct jinja_string *s, class_fn *is, bool of_empty)
     METHOD(name)                                                     \
     {                                                                \
         (void)args;                                                  \
-        jinja_run_step(run, self.string->n / 16);                    \
+        jinja_run_read(run, self.string->n);                         \
         return jinja_value_bool(are_all(self.string, is, of_empty)); \
     }
 
@@ -68,7 +68,7 @@ ARE_ALL(isspace, jinja_char_is_space, false)
 static bool has_case(struct jinja_run *run, const struct jinja_string *s, class_fn *is, class_fn *is_not)
 {
     bool found = false;
-    jinja_run_step(run, s->n / 16);
+    jinja_run_read(run, s->n);
     for (size_t i = 0; i < s->n; i += utf8_length((uint8_t)s->text[i])) {
         uint32_t c = utf8_decode((const uint8_t *)s->text + i);
         if (is_not(c) || jinja_char_is_title(c))
@@ -105,7 +105,7 @@ METHOD(istitle)
     (void)args;
     const struct jinja_string *s = self.string;
     bool inside = false, found = false;
-    jinja_run_step(run, s->n / 16);
+    jinja_run_read(run, s->n);
     for (size_t i = 0; i < s->n; i += utf8_length((uint8_t)s->text[i])) {
         uint32_t c = utf8_decode((const uint8_t *)s->text + i);
         bool begins = jinja_char_is_upper(c) || jinja_char_is_title(c), goes_on = jinja_char_is_lower(c);
@@ -121,7 +121,7 @@ METHOD(isidentifier)
 {
     (void)args;
     const struct jinja_string *s = self.string;
-    jinja_run_step(run, s->n / 16);
+    jinja_run_read(run, s->n);
     return jinja_value_bool(s->n && jinja_char_begins_name(utf8_decode((const uint8_t *)s->text)) &&
                             are_all(s, jinja_char_continues_name, false));
 }
@@ -246,7 +246,7 @@ static bool window(struct jinja_run *run, const struct jinja_string *s, const st
     bool inside = given[0] <= n && given[0] <= given[1];
     *ret_from = jinja_string_offset(s, (size_t)given[0]);
     *ret_to = jinja_string_offset(s, (size_t)given[1]);
-    jinja_run_step(run, s->n / 64);
+    jinja_run_move(run, s->n);
     return inside;
 }
 

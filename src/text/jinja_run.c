@@ -18,8 +18,8 @@ int jinja_run_new(struct jinja_run **ret_run, const struct jinja_limits *limits)
         return -ENOMEM;
     if (!limits)
         limits = &defaults;
+    run->limits = *limits;
     run->memory_left = limits->memory;
-    run->max_output = limits->output;
     run->steps_left = limits->steps;
     run->variables = jinja_value_dict(run).dict;
     *ret_run = run;
@@ -83,12 +83,8 @@ void *jinja_run_alloc(struct jinja_run *run, size_t n, size_t size)
     size_t bytes;
     if (run->code)
         return NULL;
-    if (!mem_product(n, size, &bytes))
-        bytes = SIZE_MAX;
-    if (bytes > run->memory_left) {
-        jinja_run_stop(run, JINJA_E_LIMIT,
-                       "the values take more memory than they may: %zu bytes more, %zu are left", bytes,
-                       run->memory_left);
+    if (!mem_product(n, size, &bytes) || bytes > run->memory_left) {
+        jinja_run_stop(run, JINJA_E_LIMIT, "values of more than the allowed %zu bytes", run->limits.memory);
         return NULL;
     }
     void *p = arena_array(&run->arena, n, size);
@@ -107,11 +103,24 @@ bool jinja_run_step(struct jinja_run *run, uint64_t n)
         return false;
     if (n > run->steps_left) {
         run->steps_left = 0;
-        jinja_run_stop(run, JINJA_E_LIMIT, "the template takes more steps than it may");
+        jinja_run_stop(run, JINJA_E_LIMIT, "more than the allowed %llu steps",
+                       (unsigned long long)run->limits.steps);
         return false;
     }
     run->steps_left -= n;
     return true;
+}
+
+bool jinja_run_move(struct jinja_run *run, size_t n_byte)
+{
+    enum { BYTES_PER_STEP = 64 };
+    return jinja_run_step(run, n_byte / BYTES_PER_STEP);
+}
+
+bool jinja_run_read(struct jinja_run *run, size_t n_byte)
+{
+    enum { BYTES_PER_STEP = 4 };
+    return jinja_run_step(run, n_byte / BYTES_PER_STEP);
 }
 
 bool jinja_run_enter(struct jinja_run *run)

@@ -20,7 +20,8 @@ struct jinja_frame {
 
 struct jinja_run {
     struct arena arena;
-    size_t memory_left, max_output;
+    struct jinja_limits limits;
+    size_t memory_left;
     uint64_t steps_left;
     unsigned depth;
     int code; /* 0, or how it failed first; message says why */
@@ -51,6 +52,10 @@ void jinja_run_stop(struct jinja_run *run, int code, const char *format, ...)
 void *jinja_run_alloc(struct jinja_run *run, size_t n, size_t size);
 /* Takes n steps of the budget; false once the run has failed. */
 bool jinja_run_step(struct jinja_run *run, uint64_t n);
+/* The same for the bytes of a string, so that steps bound the time of a rendering, whatever it does: those
+ * that are moved, compared or searched as a whole, and those that are looked at one after the other. */
+bool jinja_run_move(struct jinja_run *run, size_t n_byte);
+bool jinja_run_read(struct jinja_run *run, size_t n_byte);
 /* For what recurses: false where it may not go deeper (nothing to leave then). */
 bool jinja_run_enter(struct jinja_run *run);
 

@@ -12,10 +12,7 @@
 
 static const struct jinja_string empty = {.text = ""};
 
-enum {
-    FIRST_CAPACITY = 64,
-    BYTES_PER_STEP = 64, /* what moving bytes costs beside evaluating; picked, not measured */
-};
+enum { FIRST_CAPACITY = 64 };
 
 /* ---- building ---- */
 
@@ -31,7 +28,7 @@ static bool reserve(struct jinja_builder *b, size_t n)
         jinja_run_stop(b->run, JINJA_E_LIMIT, "more output than the allowed %zu bytes", b->max);
         return false;
     }
-    if (!jinja_run_step(b->run, n / BYTES_PER_STEP))
+    if (!jinja_run_move(b->run, n))
         return false;
     if (n <= b->capacity - b->n)
         return true;
@@ -198,6 +195,7 @@ struct jinja_value jinja_string_part(struct jinja_run *run, const struct jinja_s
 {
     if (n == s->n)
         return jinja_string_value(s);
+    jinja_run_move(run, n);
     struct jinja_string part = {.text = s->text + first,
                                 .marks = s->marks ? s->marks + first : NULL,
                                 .n = n,
@@ -329,7 +327,7 @@ struct jinja_value jinja_string_strip(struct jinja_run *run, const struct jinja_
             break;
         to = (size_t)(c - s->text);
     }
-    jinja_run_step(run, (s->n - (to - from)) / BYTES_PER_STEP);
+    jinja_run_read(run, s->n - (to - from));
     return jinja_string_part(run, s, from, to - from);
 }
 

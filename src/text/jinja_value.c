@@ -209,7 +209,7 @@ bool jinja_value_hash(struct jinja_run *run, struct jinja_value v, uint64_t *ret
     case JINJA_BIG:
     case JINJA_STRING:
         *ret_hash = hash_text(v.string);
-        return true;
+        return jinja_run_move(run, v.string->n);
     case JINJA_TUPLE:
         return hash_tuple(run, v.list, ret_hash);
     case JINJA_LIST:
@@ -395,7 +395,7 @@ bool jinja_value_equals(struct jinja_run *run, struct jinja_value a, struct jinj
         return false;
     switch (a.kind) {
     case JINJA_STRING:
-        return a.string->n == b.string->n && jinja_run_step(run, a.string->n / 64) &&
+        return a.string->n == b.string->n && jinja_run_move(run, a.string->n) &&
                memcmp(a.string->text, b.string->text, a.string->n) == 0;
     case JINJA_LIST:
     case JINJA_TUPLE:

@@ -129,9 +129,31 @@ Test(jinja_limits, steps)
         "{{ range(2000)|sort|first }}",
     };
     for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++)
-        cr_expect_not(
-            renders(long_ones[i], &limits, JINJA_E_LIMIT, "the template takes more steps than it may"), "%s",
-            long_ones[i]);
+        cr_expect_not(renders(long_ones[i], &limits, JINJA_E_LIMIT, "more than the allowed 1000 steps"), "%s",
+                      long_ones[i]);
+}
+
+/* Whatever goes through a long string takes steps, be it one operation. */
+Test(jinja_limits, steps_of_long_strings)
+{
+    struct jinja_limits limits = plenty;
+    limits.steps = 30000;
+    static const char begin[] = "{% set s = ('-' * 63 ~ '\u00e9') * 1000 %}{% set d = {'a': 1} %}";
+    static const char *const long_ones[] = {
+        "s in d",         "s.splitlines()", "s.partition('ab')", "s.rpartition('ab')", "s.strip('-\u00e9')",
+        "s.isupper()",    "s is lower",     "s.isprintable()",   "s|wordcount",        "s.split()",
+        "s.rsplit('ab')", "s|upper",        "s.swapcase()",      "s[60000]",           "s.removeprefix('-')",
+        "s.find('ab')",   "s < s ~ 'a'",    "'ab' in s",         "s.istitle()",        "s|title",
+    };
+    for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "%s{{ 1 if %s }}", begin, "s");
+        cr_expect(renders(text, &limits, 0, ""));
+        snprintf(text, sizeof text, "%s{%% for i in range(60) %%}{%% set x = %s %%}{%% endfor %%}", begin,
+                 long_ones[i]);
+        cr_expect_not(renders(text, &limits, JINJA_E_LIMIT, "more than the allowed 30000 steps"), "%s",
+                      long_ones[i]);
+    }
 }
 
 Test(jinja_limits, output)
