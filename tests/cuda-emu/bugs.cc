@@ -79,11 +79,15 @@ static __global__ void k_race_blocks(float *out)
 
 static __global__ void k_write(float *out)
 {
+    cu_pdl_wait();
     out[threadIdx.x] = 1.0f;
 }
-static __global__ void
-k_too_early(float *out) /* TSan: reads what its predecessor writes before waiting for it */
+static __global__ void k_pass(float *)
 {
+    cu_pdl_wait();
+}
+static __global__ void k_too_early(float *out)
+{ /* TSan: reads what a kernel ahead of it writes before waiting for the end of that */
     const float v = out[threadIdx.x ^ 1];
     cu_pdl_wait();
     out[threadIdx.x] = v;
@@ -94,20 +98,22 @@ static const struct {
     void (*fn)(float *);
     unsigned blocks, smem;
     bool tsan;
+    unsigned n_ahead; /* kernels that have begun and not ended: one that writes, then others */
 } bugs[] = {
-    {"oob_shared", k_oob_shared, 1, 0, false},
-    {"oob_dynamic", k_oob_dynamic, 1, 128, false},
-    {"oob_global", k_oob_global, 1, 0, false},
-    {"misaligned", k_misaligned, 1, 0, false},
-    {"divergent_barrier", k_divergent_barrier, 1, 0, false},
-    {"shuffle_absent", k_shuffle_absent, 1, 0, false},
-    {"shuffle_masks", k_shuffle_masks, 1, 0, false},
-    {"not_in_mask", k_not_in_mask, 1, 0, false},
-    {"livelock", k_livelock, 1, 0, false},
-    {"race_shared", k_race_shared, 1, 0, true},
-    {"race_shuffle", k_race_shuffle, 1, 0, true},
-    {"race_blocks", k_race_blocks, 2, 0, true},
-    {"too_early", k_too_early, 1, 0, true},
+    {"oob_shared", k_oob_shared, 1, 0, false, 0},
+    {"oob_dynamic", k_oob_dynamic, 1, 128, false, 0},
+    {"oob_global", k_oob_global, 1, 0, false, 0},
+    {"misaligned", k_misaligned, 1, 0, false, 0},
+    {"divergent_barrier", k_divergent_barrier, 1, 0, false, 0},
+    {"shuffle_absent", k_shuffle_absent, 1, 0, false, 0},
+    {"shuffle_masks", k_shuffle_masks, 1, 0, false, 0},
+    {"not_in_mask", k_not_in_mask, 1, 0, false, 0},
+    {"livelock", k_livelock, 1, 0, false, 0},
+    {"race_shared", k_race_shared, 1, 0, true, 0},
+    {"race_shuffle", k_race_shuffle, 1, 0, true, 0},
+    {"race_blocks", k_race_blocks, 2, 0, true, 0},
+    {"too_early", k_too_early, 1, 0, true, 1},
+    {"too_early_by_two", k_too_early, 1, 0, true, 2},
 };
 
 int main(int argc, char **argv)
@@ -120,15 +126,16 @@ int main(int argc, char **argv)
     float *out = static_cast<float *>(calloc(32, sizeof(float)));
     cuemu::Registrar r(bugs[i].name, bugs[i].fn);
     void *args[] = {&out};
-    cuemu::Registrar write("write", k_write);
-    cuemu::Launch *predecessor = nullptr;
-    if (bugs[i].fn == k_too_early)
-        predecessor = cuemu::begin(&write.k, dim3(1), dim3(32), 0, args, false, nullptr);
-    cuemu::Launch *launch =
-        cuemu::begin(&r.k, dim3(bugs[i].blocks), dim3(32), bugs[i].smem, args, false, predecessor);
-    if (predecessor)
-        cuemu::finish(predecessor);
-    cuemu::finish(launch);
+    cuemu::Registrar write("write", k_write), pass("pass", k_pass);
+    cuemu::Launch *begun[cuemu::MAX_AHEAD + 1];
+    const unsigned n = bugs[i].n_ahead;
+    for (unsigned k = 0; k <= n; k++) {
+        const cuemu::Kernel *kernel = k == n ? &r.k : k == 0 ? &write.k : &pass.k;
+        begun[k] = cuemu::begin(kernel, dim3(k == n ? bugs[i].blocks : 1), dim3(32), bugs[i].smem, args,
+                                false, k ? begun[k - 1] : nullptr);
+    }
+    for (unsigned k = 0; k <= n; k++)
+        cuemu::finish(begun[k]);
     free(out);
     return 0;
 }

@@ -99,17 +99,24 @@ static bool valid(CUdeviceptr p, size_t n)
     return p - i->first <= i->second && n <= i->second - (p - i->first);
 }
 
-/* The kernel that has been begun and not finished, so that a successor launched with overlap can get ahead of
- * it. */
-static cuemu::Launch *pending;
-static std::shared_ptr<Call> pending_call;
+/* Kernels that have been begun and not finished, so that successors launched with overlap can get ahead of
+ * them. */
+struct Pending {
+    cuemu::Launch *launch;
+    std::shared_ptr<Call> call;
+};
+static std::deque<Pending> pending;
+
+static void finish_first()
+{
+    cuemu::finish(pending.front().launch);
+    pending.pop_front();
+}
 
 static void settle()
 {
-    if (pending)
-        cuemu::finish(pending);
-    pending = nullptr;
-    pending_call.reset();
+    while (!pending.empty())
+        finish_first();
 }
 
 static void perform(const Op &op)
@@ -120,15 +127,13 @@ static void perform(const Op &op)
         return;
     }
     Call &c = *op.call;
-    const bool overlap = c.overlap && pending;
-    if (!overlap)
+    if (!c.overlap)
         settle();
-    cuemu::Launch *next =
-        cuemu::begin(c.kernel, c.grid, c.block, c.shared_bytes, c.args.data(), c.cooperative, pending);
-    if (overlap)
-        cuemu::finish(pending);
-    pending = next;
-    pending_call = op.call;
+    if (pending.size() > cuemu::MAX_AHEAD)
+        finish_first();
+    cuemu::Launch *launch = cuemu::begin(c.kernel, c.grid, c.block, c.shared_bytes, c.args.data(),
+                                         c.cooperative, pending.empty() ? nullptr : pending.back().launch);
+    pending.push_back({launch, op.call});
 }
 
 static void drain(CUstream s, uint64_t upto)

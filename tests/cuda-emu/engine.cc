@@ -258,9 +258,10 @@ static void fill_pools()
 Launch *begin(const Kernel *k, dim3 grid, dim3 block, size_t dynamic_bytes, void **args, bool cooperative,
               const Launch *predecessor)
 {
-    static Launch *const slots[] = {new Launch, new Launch};
+    /* One more than can be begun: the predecessor of one that has not been finished keeps its place. */
+    static Launch *const slots = new Launch[MAX_AHEAD + 2];
     configure();
-    L = predecessor == slots[0] ? slots[1] : slots[0];
+    L = predecessor ? slots + (predecessor - slots + 1) % (MAX_AHEAD + 2) : slots;
     L->kernel = k;
     L->args = args;
     L->grid = grid;

@@ -17,8 +17,9 @@ const Kernel *find_kernel(const char *name);
 /* A kernel that has been begun; its arguments stay where they are until it is finished. */
 struct Launch;
 /* Begins a kernel. With a predecessor that has been begun and not finished it runs at once, as far as it can
- * get before it waits for that one's end (cu_pdl_wait): what it reads of the predecessor's before, it reads
- * too early. Then finish the predecessor, and then this one; two kernels may be begun at a time. */
+ * get before it waits for that one's end (cu_pdl_wait): what it reads before of what others have not finished
+ * it reads too early. MAX_AHEAD + 1 kernels may be begun at a time; they are finished in that order. */
+enum { MAX_AHEAD = 3 };
 Launch *begin(const Kernel *k, dim3 grid, dim3 block, size_t dynamic_bytes, void **args, bool cooperative,
               const Launch *predecessor);
 void finish(Launch *launch);

@@ -96,7 +96,7 @@ struct Block {
     Fiber **fib;
 };
 
-/* A kernel that has been begun. Two can be: one that runs, and one that waits for it. */
+/* A kernel that has been begun: one that runs, or one that waits for its predecessor. */
 struct Launch {
     const Kernel *kernel = nullptr;
     void **args = nullptr;
