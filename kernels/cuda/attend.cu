@@ -20,8 +20,8 @@ struct attend_args {
 
 /* One tile of keys or values of a head into shared memory, widened, rows of head_dim + 1. */
 template <class T>
-static __device__ __forceinline__ void attend_load(float *dst, const T *__restrict__ pool, int page,
-                                                   int n_kv_head, int head, int at, int n, int head_dim)
+static __device__ __forceinline__ void attend_load(float *dst, const T *pool, int page, int n_kv_head,
+                                                   int head, int at, int n, int head_dim)
 {
     constexpr int width = cu_vector<T>::n;
     const int n_vector = head_dim / width;
@@ -41,10 +41,11 @@ static __device__ __forceinline__ void attend_load(float *dst, const T *__restri
  * blockDim.x = head_dim rounded up to 32; head_dim is a multiple of 8. Dynamic shared memory: attend_bytes of
  * the host. */
 template <class T>
-static __device__ __forceinline__ void attend_split(float *part, const T *__restrict__ k_pool,
-                                                    const T *__restrict__ v_pool, const attend_args &a)
+static __device__ __forceinline__ void attend_split(float *part, const T *k_pool, const T *v_pool,
+                                                    const attend_args &a)
 {
     CU_DYN_SHARED(float, shared);
+    cu_pdl_start();
     const int group = a.n_head / a.n_kv_head, n_group = (group + ATTEND_GROUP - 1) / ATTEND_GROUP,
               dim = a.head_dim;
     const int kv_head = blockIdx.x / n_group, first = blockIdx.x % n_group * ATTEND_GROUP;
@@ -124,24 +125,24 @@ static __device__ __forceinline__ void attend_split(float *part, const T *__rest
     }
 }
 
-#define ATTEND(name, T)                                                                                      \
-    extern "C" __global__ void name(float *part, const T *__restrict__ k_pool, const T *__restrict__ v_pool, \
-                                    const float *q, const int *pages, const int *length, int max_pages,      \
-                                    int n_head, int n_kv_head, int head_dim, int window, float scale,        \
-                                    float cap)                                                               \
-    {                                                                                                        \
-        attend_split(                                                                                        \
-            part, k_pool, v_pool,                                                                            \
-            attend_args{q, pages, length, max_pages, n_head, n_kv_head, head_dim, window, scale, cap});      \
-    }                                                                                                        \
+#define ATTEND(name, T)                                                                                 \
+    extern "C" __global__ void name(float *part, const T *k_pool, const T *v_pool, const float *q,      \
+                                    const int *pages, const int *length, int max_pages, int n_head,     \
+                                    int n_kv_head, int head_dim, int window, float scale, float cap)    \
+    {                                                                                                   \
+        attend_split(                                                                                   \
+            part, k_pool, v_pool,                                                                       \
+            attend_args{q, pages, length, max_pages, n_head, n_kv_head, head_dim, window, scale, cap}); \
+    }                                                                                                   \
     CU_EXPORT(name);
 ATTEND(attend_split_f16, __half)
 ATTEND(attend_split_bf16, __nv_bfloat16)
 
 /* y[row][n_head][head_dim] from the parts of all splits, merged in order. Grid (n_head, rows), blockDim.x >=
  * head_dim. */
-extern "C" __global__ void attend_join(float *y, const float *__restrict__ part, int n_split, int head_dim)
+extern "C" __global__ void attend_join(float *y, const float *part, int n_split, int head_dim)
 {
+    cu_pdl_start();
     const size_t head = size_t(blockIdx.y) * gridDim.x + blockIdx.x;
     const float *p = part + head * n_split * (head_dim + 2);
     float m = -CU_INF, sum = 0.0f, acc = 0.0f;

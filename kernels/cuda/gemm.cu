@@ -26,8 +26,8 @@ __device__ __forceinline__ void mma<__nv_bfloat16>(float (&d)[4], const unsigned
  * of 16 rows, sequences one or two blocks of 8 columns, so that each weight is read once. A warp 16 outputs;
  * two stages of cp.async under way; n_in is a multiple of 64. Dynamic shared memory: 4608 bytes a warp. */
 template <class T>
-static __device__ __forceinline__ void gemm(float *y, const T *__restrict__ w, const T *__restrict__ x,
-                                            int n_row, int n_in, int n_out)
+static __device__ __forceinline__ void gemm(float *y, const T *__restrict__ w, const T *x, int n_row,
+                                            int n_in, int n_out)
 {
     CU_DYN_SHARED(T, shared);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -48,8 +48,10 @@ static __device__ __forceinline__ void gemm(float *y, const T *__restrict__ w, c
             }
         }
         cu_cp_async_commit();
-        if (tile < 0)
+        if (tile < 0) {
+            cu_pdl_start(); /* weights are under way */
             continue;
+        }
         cu_cp_async_wait<1>();
         __syncwarp();
         const T *stage = stages + (tile & 1) * GEMM_ROWS * GEMM_LD;
@@ -82,12 +84,12 @@ static __device__ __forceinline__ void gemm(float *y, const T *__restrict__ w, c
         }
 }
 
-#define GEMM(name, T)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(128)                                                    \
-        name(float *y, const T *__restrict__ w, const T *__restrict__ x, int n_row, int n_in, int n_out) \
-    {                                                                                                    \
-        gemm(y, w, x, n_row, n_in, n_out);                                                               \
-    }                                                                                                    \
+#define GEMM(name, T)                                                                       \
+    extern "C" __global__ void __launch_bounds__(128)                                       \
+        name(float *y, const T *__restrict__ w, const T *x, int n_row, int n_in, int n_out) \
+    {                                                                                       \
+        gemm(y, w, x, n_row, n_in, n_out);                                                  \
+    }                                                                                       \
     CU_EXPORT(name);
 GEMM(gemm_f16, __half)
 GEMM(gemm_bf16, __nv_bfloat16)

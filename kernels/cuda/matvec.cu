@@ -10,9 +10,9 @@ MATVEC_QUANTIZED(matvec_q4_0, matvec_q4, unsigned char, 4)
 
 /* Blocks of 32 values of x, n in all, as 8-bit integers q and {scale, scale * sum of the integers}. A lane a
  * value; n is a multiple of 32. */
-extern "C" __global__ void quantize_rows(signed char *__restrict__ q, float2 *__restrict__ scale,
-                                         const float *__restrict__ x, int n)
+extern "C" __global__ void quantize_rows(signed char *q, float2 *scale, const float *x, int n)
 {
+    cu_pdl_start();
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
@@ -29,6 +29,7 @@ CU_EXPORT(quantize_rows);
 #define NARROW(name, T)                                          \
     extern "C" __global__ void name(T *y, const float *x, int n) \
     {                                                            \
+        cu_pdl_start();                                          \
         const int i = blockIdx.x * blockDim.x + threadIdx.x;     \
         if (i < n)                                               \
             cu_narrow(&y[i], x[i]);                              \

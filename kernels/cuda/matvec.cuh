@@ -2,7 +2,8 @@
  * under way a lane. What bounds them is reading the weights (n_out * n_in * bytes of the type), so everything
  * else only has to hide behind it.
  *
- * Grid (n_out / warps of a block, rows); x[row][n_in], y[row][n_out]. */
+ * The first weights are under way before the kernel before ends. Grid (n_out / warps of a block, rows);
+ * x[row][n_in], y[row][n_out]. */
 #pragma once
 
 #include "kernels/cuda/warp.cuh"
@@ -14,33 +15,45 @@ static __device__ __forceinline__ int matvec_output(int n_out)
     return o < n_out ? o : -1;
 }
 
+/* The 16-byte loads that a lane has under way: weights from `at` on, 32 apart, zero from n on (all in units
+ * of w). */
+template <class Vector, int FLIGHT>
+static __device__ __forceinline__ void matvec_load(Vector (&raw)[FLIGHT], const Vector *__restrict__ w,
+                                                   int at, int n)
+{
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++)
+        raw[f] = at + f * 32 < n ? w[at + f * 32] : Vector{0, 0, 0, 0};
+}
+
 /* Weights of a type that is widened; n_in is a multiple of 16 bytes of it. */
 template <class T, int FLIGHT>
-static __device__ __forceinline__ void matvec_plain(float *y, const T *__restrict__ w,
-                                                    const float *__restrict__ x, int n_out, int n_in)
+static __device__ __forceinline__ void matvec_plain(float *y, const T *__restrict__ w, const float *x,
+                                                    int n_out, int n_in)
 {
-    constexpr int width = cu_vector<T>::n, step = 32 * width;
-    const int o = matvec_output(n_out), lane = threadIdx.x & 31;
+    constexpr int width = cu_vector<T>::n;
+    const int o = matvec_output(n_out), lane = threadIdx.x & 31, n = n_in / width;
     if (o < 0)
         return;
-    const T *wr = w + size_t(o) * n_in;
-    const float *xr = x + size_t(blockIdx.y) * n_in;
+    const uint4 *wr = reinterpret_cast<const uint4 *>(w + size_t(o) * n_in);
+    const float4 *xr = reinterpret_cast<const float4 *>(x + size_t(blockIdx.y) * n_in);
     float sum = 0.0f;
-    for (int i = lane * width; i < n_in; i += FLIGHT * step) {
-        uint4 raw[FLIGHT];
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
-            raw[f] = i + f * step < n_in ? *reinterpret_cast<const uint4 *>(wr + i + f * step)
-                                         : make_uint4(0, 0, 0, 0);
+    uint4 raw[FLIGHT];
+    matvec_load(raw, wr, lane, n);
+    cu_pdl_start();
+    for (int i = lane; i < n; i += FLIGHT * 32) {
+        if (i != lane)
+            matvec_load(raw, wr, i, n);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
-            if (i + f * step >= n_in)
+            const int at = i + f * 32;
+            if (at >= n)
                 break;
             float v[width];
             cu_vector<T>::widen(v, raw[f]);
 #pragma unroll
             for (int k = 0; k < width; k += 4) {
-                const float4 a = *reinterpret_cast<const float4 *>(xr + i + f * step + k);
+                const float4 a = xr[at * (width / 4) + k / 4];
                 sum += v[k] * a.x + v[k + 1] * a.y + v[k + 2] * a.z + v[k + 3] * a.w;
             }
         }
@@ -54,9 +67,9 @@ static __device__ __forceinline__ void matvec_plain(float *y, const T *__restric
  * Q4_0: 16 bytes a block, byte j has column j in its low and column j + 16 in its high half, plus 8) and
  * scales[n_out][n_in / 32]. Activations as quantize_rows leaves them. n_in is a multiple of 32. */
 template <int FLIGHT>
-static __device__ __forceinline__ void
-matvec_q8(float *y, const signed char *__restrict__ w, const __half *__restrict__ scale,
-          const signed char *__restrict__ x, const float2 *__restrict__ x_scale, int n_out, int n_in)
+static __device__ __forceinline__ void matvec_q8(float *y, const signed char *__restrict__ w,
+                                                 const __half *__restrict__ scale, const signed char *x,
+                                                 const float2 *x_scale, int n_out, int n_in)
 {
     const int o = matvec_output(n_out), lane = threadIdx.x & 31, n = n_in / 16;
     if (o < 0)
@@ -66,11 +79,12 @@ matvec_q8(float *y, const signed char *__restrict__ w, const __half *__restrict_
     const __half *dr = scale + size_t(o) * (n_in / 32);
     const float2 *er = x_scale + size_t(blockIdx.y) * (n_in / 32);
     float sum = 0.0f;
+    int4 raw[FLIGHT];
+    matvec_load(raw, wr, lane, n);
+    cu_pdl_start();
     for (int i = lane; i < n; i += FLIGHT * 32) {
-        int4 raw[FLIGHT];
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
-            raw[f] = i + f * 32 < n ? wr[i + f * 32] : make_int4(0, 0, 0, 0);
+        if (i != lane)
+            matvec_load(raw, wr, i, n);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             const int at = i + f * 32;
@@ -90,9 +104,9 @@ matvec_q8(float *y, const signed char *__restrict__ w, const __half *__restrict_
 }
 
 template <int FLIGHT>
-static __device__ __forceinline__ void
-matvec_q4(float *y, const unsigned char *__restrict__ w, const __half *__restrict__ scale,
-          const signed char *__restrict__ x, const float2 *__restrict__ x_scale, int n_out, int n_in)
+static __device__ __forceinline__ void matvec_q4(float *y, const unsigned char *__restrict__ w,
+                                                 const __half *__restrict__ scale, const signed char *x,
+                                                 const float2 *x_scale, int n_out, int n_in)
 {
     const int o = matvec_output(n_out), lane = threadIdx.x & 31, n = n_in / 32;
     if (o < 0)
@@ -102,11 +116,12 @@ matvec_q4(float *y, const unsigned char *__restrict__ w, const __half *__restric
     const __half *dr = scale + size_t(o) * n;
     const float2 *er = x_scale + size_t(blockIdx.y) * n;
     float sum = 0.0f;
+    int4 raw[FLIGHT];
+    matvec_load(raw, wr, lane, n);
+    cu_pdl_start();
     for (int i = lane; i < n; i += FLIGHT * 32) {
-        int4 raw[FLIGHT];
-#pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
-            raw[f] = i + f * 32 < n ? wr[i + f * 32] : make_int4(0, 0, 0, 0);
+        if (i != lane)
+            matvec_load(raw, wr, i, n);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             const int at = i + f * 32;
@@ -132,18 +147,18 @@ matvec_q4(float *y, const unsigned char *__restrict__ w, const __half *__restric
 }
 
 /* The kernels of one number of loads under way. */
-#define MATVEC_PLAIN(name, T, FLIGHT)                                                             \
-    extern "C" __global__ void __launch_bounds__(256, 1)                                          \
-        name(float *y, const T *__restrict__ w, const float *__restrict__ x, int n_out, int n_in) \
-    {                                                                                             \
-        matvec_plain<T, FLIGHT>(y, w, x, n_out, n_in);                                            \
-    }                                                                                             \
+#define MATVEC_PLAIN(name, T, FLIGHT)                                                \
+    extern "C" __global__ void __launch_bounds__(256, 1)                             \
+        name(float *y, const T *__restrict__ w, const float *x, int n_out, int n_in) \
+    {                                                                                \
+        matvec_plain<T, FLIGHT>(y, w, x, n_out, n_in);                               \
+    }                                                                                \
     CU_EXPORT(name);
-#define MATVEC_QUANTIZED(name, body, T, FLIGHT)                                                          \
-    extern "C" __global__ void __launch_bounds__(256, 1)                                                 \
-        name(float *y, const T *__restrict__ w, const __half *__restrict__ scale,                        \
-             const signed char *__restrict__ x, const float2 *__restrict__ x_scale, int n_out, int n_in) \
-    {                                                                                                    \
-        body<FLIGHT>(y, w, scale, x, x_scale, n_out, n_in);                                              \
-    }                                                                                                    \
+#define MATVEC_QUANTIZED(name, body, T, FLIGHT)                                                         \
+    extern "C" __global__ void __launch_bounds__(256, 1)                                                \
+        name(float *y, const T *__restrict__ w, const __half *__restrict__ scale, const signed char *x, \
+             const float2 *x_scale, int n_out, int n_in)                                                \
+    {                                                                                                   \
+        body<FLIGHT>(y, w, scale, x, x_scale, n_out, n_in);                                             \
+    }                                                                                                   \
     CU_EXPORT(name);

@@ -7,6 +7,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     rmsnorm(float *y, const float *x, const float *w, int n, float eps)
 {
     CU_SHARED(float, part, 32);
+    cu_pdl_start();
     const float4 *xr = reinterpret_cast<const float4 *>(x + size_t(blockIdx.x) * n);
     const float4 *wr = reinterpret_cast<const float4 *>(w);
     float4 *yr = reinterpret_cast<float4 *>(y + size_t(blockIdx.x) * n);
@@ -31,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 {
     CU_SHARED(float, part_sum, 32);
     CU_SHARED(float, part_squares, 32);
+    cu_pdl_start();
     const float4 *xr = reinterpret_cast<const float4 *>(x + size_t(blockIdx.x) * n);
     const float4 *wr = reinterpret_cast<const float4 *>(w), *br = reinterpret_cast<const float4 *>(b);
     float4 *yr = reinterpret_cast<float4 *>(y + size_t(blockIdx.x) * n);

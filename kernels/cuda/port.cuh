@@ -21,6 +21,25 @@
 
 #define CU_INF __int_as_float(0x7f800000)
 
+/* ---- 16 bytes of global memory in one load ----
+ * nvcc makes four of a plain one whose words are used one by one. It keeps its place after cu_pdl_wait. */
+#ifdef __CUDACC__
+static __device__ __forceinline__ uint4 cu_load16(const void *global)
+{
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(__cvta_generic_to_global(global))
+                 : "memory");
+    return v;
+}
+#else
+static inline uint4 cu_load16(const void *global)
+{
+    return *static_cast<const uint4 *>(global);
+}
+#endif
+
 /* ---- Asynchronous copies from global to shared memory (sm_80) ----
  * 16 bytes; done when their group has been waited for: all but the last N groups that were committed. */
 #ifdef __CUDACC__
@@ -106,15 +125,16 @@ static inline void cu_ldmatrix_x4(unsigned (&r)[4], const void *row)
 #endif
 
 /* ---- Overlap of a kernel's start with its predecessor's end (PDL, sm_90) ----
- * A kernel launched with overlap may run before its predecessor in the stream has ended: nothing that the
- * latter writes may be read before cu_pdl_wait. cu_pdl_release lets the successor start. Below sm_90 kernels
- * do not overlap; in the emulator they always do, as early as they can. */
+ * A kernel launched with overlap may run before those ahead of it in the stream have ended: nothing that
+ * they write may be read, and nothing written at all, before cu_pdl_wait. Every kernel calls it once, so that
+ * the end of one is the end of all before it. cu_pdl_release lets the successor start. What a predecessor
+ * writes must not be read as constant data (const __restrict__, __ldg): such loads may move up over the wait.
+ * Below sm_90 kernels do not overlap; in the emulator they begin as early as they can. */
+#ifdef __CUDACC__
 static __device__ __forceinline__ void cu_pdl_wait()
 {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
-#elif !defined __CUDACC__
-    cuemu::predecessor_wait(__FILE__, __LINE__);
 #endif
 }
 
@@ -123,6 +143,22 @@ static __device__ __forceinline__ void cu_pdl_release()
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+#else
+static inline void cu_pdl_wait(CUEMU_SITE)
+{
+    cuemu::predecessor_wait(file, line);
+}
+static inline void cu_pdl_release()
+{
+}
+#endif
+
+/* For kernels that have nothing to do before their predecessor's end. */
+static __device__ __forceinline__ void cu_pdl_start()
+{
+    cu_pdl_release();
+    cu_pdl_wait();
 }
 
 /* ---- Barrier over the grid ----

@@ -9,10 +9,10 @@
  * 1; elements from 2 n_freq on stay. slot[row]: page * LK_KV_PAGE + place in it. */
 template <class T>
 static __device__ __forceinline__ void
-rope_kv_head(float *q, const float *__restrict__ k, const float *__restrict__ v, T *k_pool, T *v_pool,
-             const float *__restrict__ cos_sin, const int *__restrict__ slot, int n_head, int n_kv_head,
-             int head_dim, int n_freq, int layout)
+rope_kv_head(float *q, const float *k, const float *v, T *k_pool, T *v_pool, const float *cos_sin,
+             const int *slot, int n_head, int n_kv_head, int head_dim, int n_freq, int layout)
 {
+    cu_pdl_start();
     const int row = blockIdx.y, page = slot[row] / LK_KV_PAGE, at = slot[row] % LK_KV_PAGE;
     const float *c = cos_sin + size_t(row) * 2 * n_freq, *s = c + n_freq;
     const int head = int(blockIdx.x) - n_head, kv_head = head % n_kv_head;
@@ -48,10 +48,9 @@ rope_kv_head(float *q, const float *__restrict__ k, const float *__restrict__ v,
 }
 
 #define ROPE_KV(name, T)                                                                                   \
-    extern "C" __global__ void name(float *q, const float *__restrict__ k, const float *__restrict__ v,    \
-                                    T *k_pool, T *v_pool, const float *__restrict__ cos_sin,               \
-                                    const int *__restrict__ slot, int n_head, int n_kv_head, int head_dim, \
-                                    int n_freq, int layout)                                                \
+    extern "C" __global__ void name(float *q, const float *k, const float *v, T *k_pool, T *v_pool,        \
+                                    const float *cos_sin, const int *slot, int n_head, int n_kv_head,      \
+                                    int head_dim, int n_freq, int layout)                                  \
     {                                                                                                      \
         rope_kv_head(q, k, v, k_pool, v_pool, cos_sin, slot, n_head, n_kv_head, head_dim, n_freq, layout); \
     }                                                                                                      \

@@ -4,9 +4,10 @@
 /* y[row][n] = table[token[row]][n], widened exactly. Grid: rows. n is a multiple of 16 bytes of the table's
  * type. */
 template <class T>
-static __device__ __forceinline__ void embed_row(float *y, const T *__restrict__ table,
-                                                 const int *__restrict__ token, int n)
+static __device__ __forceinline__ void embed_row(float *y, const T *__restrict__ table, const int *token,
+                                                 int n)
 {
+    cu_pdl_start();
     constexpr int width = cu_vector<T>::n;
     const T *x = table + size_t(token[blockIdx.x]) * n;
     y += size_t(blockIdx.x) * n;
@@ -19,12 +20,11 @@ static __device__ __forceinline__ void embed_row(float *y, const T *__restrict__
     }
 }
 
-#define EMBED(name, T)                                                                                    \
-    extern "C" __global__ void name(float *y, const T *__restrict__ table, const int *__restrict__ token, \
-                                    int n)                                                                \
-    {                                                                                                     \
-        embed_row(y, table, token, n);                                                                    \
-    }                                                                                                     \
+#define EMBED(name, T)                                                                              \
+    extern "C" __global__ void name(float *y, const T *__restrict__ table, const int *token, int n) \
+    {                                                                                               \
+        embed_row(y, table, token, n);                                                              \
+    }                                                                                               \
     CU_EXPORT(name);
 EMBED(embed_f32, float)
 EMBED(embed_f16, __half)
@@ -51,6 +51,7 @@ static __device__ __forceinline__ float gelu_tanh(float v)
 #define ACT_MUL(name, act)                                                                           \
     extern "C" __global__ void name(float *y, const float *g, const float *u, unsigned long long n4) \
     {                                                                                                \
+        cu_pdl_start();                                                                              \
         for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n4;                               \
              i += size_t(gridDim.x) * blockDim.x) {                                                  \
             const float4 a = reinterpret_cast<const float4 *>(g)[i],                                 \
@@ -67,6 +68,7 @@ ACT_MUL(gelu_tanh_mul, gelu_tanh)
 /* y += x, 4 * n4 elements. */
 extern "C" __global__ void add(float *y, const float *x, unsigned long long n4)
 {
+    cu_pdl_start();
     for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n4; i += size_t(gridDim.x) * blockDim.x) {
         const float4 a = reinterpret_cast<const float4 *>(x)[i], b = reinterpret_cast<float4 *>(y)[i];
         reinterpret_cast<float4 *>(y)[i] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);

@@ -10,9 +10,10 @@ static __device__ __forceinline__ unsigned long long sample_key(float v, int i)
 }
 
 /* *best = key of the greatest of x[n]; it must be 0 before. Its index is the complement of the low half. */
-extern "C" __global__ void argmax(unsigned long long *best, const float *__restrict__ x, int n)
+extern "C" __global__ void argmax(unsigned long long *best, const float *x, int n)
 {
     unsigned long long k = 0;
+    cu_pdl_start();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const unsigned long long c = sample_key(x[i], i);
         k = c > k ? c : k;
@@ -30,7 +31,7 @@ CU_EXPORT(argmax);
  * threads: keys are all different, so eight passes over 8 bits each find the k-th one exactly; those not
  * below it are collected and sorted. */
 extern "C" __global__ void __launch_bounds__(1024)
-    topk(float *__restrict__ value, int *__restrict__ index, const float *__restrict__ x, int n, int k)
+    topk(float *value, int *index, const float *x, int n, int k)
 {
     CU_SHARED(unsigned, histogram, 256);
     CU_SHARED(unsigned long long, keys, 256);
@@ -38,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     CU_SHARED(unsigned, wanted, 1); /* how many of the keys with that prefix belong to the k greatest */
     CU_SHARED(unsigned, n_found, 1);
     const int t = threadIdx.x;
+    cu_pdl_start();
     if (t == 0) {
         prefix[0] = 0;
         wanted[0] = k;

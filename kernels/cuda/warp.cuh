@@ -57,9 +57,8 @@ static __device__ __forceinline__ void cu_unpack(float *y, unsigned word, __nv_b
     y[1] = __uint_as_float(word & 0xffff0000u);
 }
 
-/* The elements that one 16-byte load brings. They are taken apart word by word and the load is said to be of
- * constant data: nvcc loads what is copied as bytes in bytes, and what is converted by its own float16
- * functions in words. */
+/* The elements that one 16-byte load brings, taken apart word by word: nvcc loads what is copied as bytes in
+ * bytes. */
 template <class T> struct cu_vector {
     static constexpr int n = 16 / int(sizeof(T));
     static __device__ __forceinline__ void widen(float (&y)[n], const uint4 &bits)
@@ -71,6 +70,6 @@ template <class T> struct cu_vector {
     }
     static __device__ __forceinline__ void load(float (&y)[n], const T *x)
     {
-        widen(y, __ldg(reinterpret_cast<const uint4 *>(x)));
+        widen(y, cu_load16(x));
     }
 };

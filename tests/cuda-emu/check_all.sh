@@ -106,7 +106,7 @@ mutate() { # mutate FILE LINE
     done
     return 1
 }
-pattern='^ *(__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)|cu_cp_async_wait<1>\(\)|cu_cp_async_commit\(\)|cu_pdl_wait\(\)|cu_grid_barrier\(counter, .*\));'
+pattern='^ *(__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)|cu_cp_async_wait<1>\(\)|cu_cp_async_commit\(\)|cu_pdl_(start|wait)\(\)|cu_grid_barrier\(counter, .*\));'
 if [ $# -eq 0 ]; then
     clean_kernels
     seeded_bugs

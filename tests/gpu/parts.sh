@@ -5,7 +5,7 @@ host_sources="kernels/cuda/context.c kernels/cuda/cublas.c kernels/cuda/driver.c
 definitions="kernels/cpu/act.c kernels/cpu/attn.c kernels/cpu/flags.c kernels/cpu/matmul.c kernels/cpu/norm.c
     kernels/cpu/quant.c kernels/cpu/rope.c"
 test_sources="tests/gpu/rig_cuda.c tests/gpu/test_attend.c tests/gpu/test_cuda.c tests/gpu/test_graphs.c
-    tests/gpu/test_products.c tests/gpu/test_rows.c tests/gpu/test_sample.c
+    tests/gpu/test_overlap.c tests/gpu/test_products.c tests/gpu/test_rows.c tests/gpu/test_sample.c
     tests/kernels/check.c tests/kernels/check_attn.c tests/kernels/check_cpu.c $definitions $host_sources"
 bench_sources="tests/gpu/bench_gpu.c tests/gpu/bench_matvec.c tests/gpu/gauge.c $host_sources"
 engine_parts="blas driver engine fiber sync" # of tests/cuda-emu

@@ -42,3 +42,4 @@ void test_products(void);
 void test_attend(void);
 void test_sample(void);
 void test_graphs(void);
+void test_overlap(void);

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
     test_attend();
     test_sample();
     test_graphs();
+    test_overlap();
     rig_close();
     return check_done();
 }

@@ -1,4 +1,4 @@
-/* What kernels are run by: graphs over two streams, barriers over the grid, overlap. */
+/* What kernels are run by: graphs over two streams, barriers over the grid. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -22,6 +22,7 @@ FNR == 1 { i_file++ }
 i_file == 1 && !/^#/ && NF {
     registers[$1] = $2
     wide[$1] = $3
+    constant[$1] = $4
     order[++n_kernel] = $1
 }
 
@@ -49,7 +50,9 @@ i_file == 3 && /^(\.visible )?\.entry/ {
     kernel = substr($0, RSTART + 6, RLENGTH - 6)
 }
 i_file == 3 && /^[ \t]*(@!?%p[0-9]+[ \t]+)?ld\.([a-z]+\.)*global\./ {
-    loads[kernel, width($1 ~ /^@/ ? $2 : $1)]++
+    load = $1 ~ /^@/ ? $2 : $1
+    loads[kernel, width(load)]++
+    constants[kernel] += load ~ /\.nc\./
 }
 i_file == 3 && /cp\.async\.c[ag]\.shared\.global/ { loads[kernel, /, *16/ ? 16 : 4]++ }
 
@@ -60,6 +63,8 @@ END {
             wrong("is in the table, but nvcc has compiled no such kernel")
         if (loads[kernel, 16] + 0 < wide[kernel])
             wrong("has " loads[kernel, 16] + 0 " loads of 16 bytes, at least " wide[kernel] " are wanted")
+        if (constants[kernel] + 0 > constant[kernel])
+            wrong("has " constants[kernel] " loads of constant data, at most " constant[kernel] " are allowed")
         printf "# %s: %d registers, loads of 1 2 4 8 16 bytes: %d %d %d %d %d\n", kernel, most[kernel],
             loads[kernel, 1], loads[kernel, 2], loads[kernel, 4], loads[kernel, 8], loads[kernel, 16]
     }

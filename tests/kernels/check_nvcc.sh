@@ -1,5 +1,5 @@
 #!/bin/sh
-# What nvcc made of the CUDA kernels (registers, spills, widths of loads), and driver.def against the toolkit's
+# What nvcc made of the CUDA kernels (registers, spills, loads), and driver.def against the toolkit's
 # headers. Speaks TAP; skips where configure found no nvcc.
 set -u
 variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
@@ -28,9 +28,9 @@ compare() { awk -f "$here/check_nvcc.awk" "$@" 2>&1 || echo "the comparison ende
 
 # The comparison itself, on two kernels that are not as the table wants them.
 cat >"$work/table" <<'END'
-wide 32 2
-narrow 16 1
-gone 16 0
+wide 32 2 0
+narrow 16 1 1
+gone 16 0 0
 END
 cat >"$work/ptxas" <<'END'
 ptxas info    : Compiling entry function 'wide' for 'sm_90'
@@ -55,13 +55,14 @@ cat >"$work/want" <<'END'
 narrow: spills for sm_90:     8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
 narrow: uses 17 registers for sm_90, at most 16 are allowed
 new: is not in the table of kernels
+wide: has 1 loads of constant data, at most 0 are allowed
 # wide: 32 registers, loads of 1 2 4 8 16 bytes: 0 0 0 0 2
 narrow: has 0 loads of 16 bytes, at least 1 are wanted
 # narrow: 17 registers, loads of 1 2 4 8 16 bytes: 0 1 1 0 0
 gone: is in the table, but nvcc has compiled no such kernel
 # gone: 0 registers, loads of 1 2 4 8 16 bytes: 0 0 0 0 0
 END
-point "the comparison finds spills, registers, narrow loads, and kernels that are not listed" \
+point "the comparison finds spills, registers, narrow loads, constant loads, and kernels that are not listed" \
     "$(diff "$work/want" "$work/got")"
 
 ptx() {
