@@ -37,7 +37,7 @@ static int compare_name(const void *name, const void *tensor)
     return strcmp(name, (*(const struct tensor *const *)tensor)->name);
 }
 
-int bind_init(struct bind *bind, const struct checkpoint *checkpoint, struct arena *arena)
+int bind_init(struct bind *bind, struct checkpoint *checkpoint, struct arena *arena)
 {
     size_t n = checkpoint_n_tensor(checkpoint);
     *bind = (struct bind){
@@ -210,15 +210,31 @@ static void place_vector(struct lk_backend *be, float *dst, const struct tensor 
     }
 }
 
+static int place_copy(const struct bind *bind, struct lk_backend *be, const struct bind_copy *copy, char *mem,
+                      struct why *why)
+{
+    int r = 0;
+    for (int i = 0; i < BIND_MAX_SOURCE && copy->source[i] && !r; i++)
+        r = checkpoint_hold(bind->checkpoint, copy->source[i], why);
+    if (r)
+        return r;
+    copy->place(copy, be, mem);
+    for (int i = 0; i < BIND_MAX_SOURCE && copy->source[i]; i++)
+        checkpoint_release(bind->checkpoint, copy->source[i]);
+    return 0;
+}
+
 int bind_place(const struct bind *bind, struct lk_backend *be, void *mem, bind_progress_fn progress,
-               void *ctx)
+               void *ctx, struct why *why)
 {
     size_t at = 0;
     for (const struct bind_claim *c = bind->claims; c < bind->claims + bind->n_claim; c++) {
         if (c->copy) {
             if (!progress(ctx, (double)at / (double)bind->placed_bytes))
                 return 0;
-            c->copy->place(c->copy, be, (char *)mem + at);
+            int r = place_copy(bind, be, c->copy, (char *)mem + at, why);
+            if (r)
+                return r;
             at += aligned(c->copy->n_byte);
             continue;
         }

@@ -21,6 +21,7 @@ enum {
     BIND_MAX_DIM = 3,    /* of a weight */
     BIND_ALIGN = 64,     /* of a vector or a copy: a cache line, and the widest load */
     BIND_MAX_NAME = 256, /* bytes of a tensor's name, the end included */
+    BIND_MAX_SOURCE = 2, /* tensors of a copy */
 };
 
 enum bind_kind {
@@ -48,7 +49,8 @@ struct bind_row {
 
 /* Weights that are laid out anew, from tensors of bind_take. */
 struct bind_copy {
-    size_t n_byte; /* of back end memory */
+    const struct tensor *source[BIND_MAX_SOURCE]; /* NULL: no further one */
+    size_t n_byte;                                /* of back end memory */
     /* Fills mem, aligned to BIND_ALIGN bytes, and sets the fields that point there. */
     void (*place)(const struct bind_copy *copy, struct lk_backend *be, char *mem);
 };
@@ -57,7 +59,7 @@ struct bind_copy {
 typedef bool (*bind_progress_fn)(void *ctx, double fraction);
 
 struct bind {
-    const struct checkpoint *checkpoint;
+    struct checkpoint *checkpoint;
     struct arena *arena;
     const struct tensor **by_name; /* [n_tensor], sorted */
     struct bind_claim *claims;     /* [n_claim] */
@@ -72,7 +74,7 @@ struct bind {
 };
 
 /* Everything a bind points to is in the arena. 0, -ENOMEM. */
-int bind_init(struct bind *bind, const struct checkpoint *checkpoint, struct arena *arena);
+int bind_init(struct bind *bind, struct checkpoint *checkpoint, struct arena *arena);
 /* Claims the tensors named prefix (a format) + row name for the fields of *base. EX_DATAERR: missing,
  * misshapen or of a type that is no weight, with name, got and want. */
 int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t n_row, struct why *why,
@@ -88,6 +90,7 @@ void bind_ignore(struct bind *bind, const char *name);
 int bind_finish(const struct bind *bind, struct why *why);
 /* Gives all fields their data. mem: placed_bytes of back end memory, aligned to BIND_ALIGN bytes, which must
  * live as long as the fields are used. Calls progress between copies; stopped by it, returns 0 early, and the
- * fields are of no use. Codes of the back end's `weights`. */
+ * fields are of no use. Sources of copies are held for no longer than it takes. Codes of the back end's
+ * `weights` and of checkpoint_hold. */
 int bind_place(const struct bind *bind, struct lk_backend *be, void *mem, bind_progress_fn progress,
-               void *ctx);
+               void *ctx, struct why *why);

@@ -221,11 +221,11 @@ static int load(struct model *m, const struct model_options *options, struct loa
     int r = prepare(m, options, why);
     if (!r && report(progress, 0, "memory"))
         r = allocate(m, why);
+    if (!r && report(progress, 0, "layout"))
+        r = fold_memory(m, bind_place(&m->bind, m->be, m->placed.data, on_place, progress, why), why);
     r = r ? r : checkpoint_populate(m->checkpoint, on_populate, progress, why);
     if (!r && options->verify)
         r = verify_finite(m->checkpoint, on_verify, progress, why);
-    if (!r && report(progress, 1, "layout"))
-        r = fold_memory(m, bind_place(&m->bind, m->be, m->placed.data, on_place, progress), why);
     if (!r && report(progress, 1, "warm-up"))
         r = warm_up(m);
     if (!r && progress->is_stopped)

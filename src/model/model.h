@@ -62,8 +62,9 @@ struct model_info {
 /* progress(ctx, fraction 0..1, phase); returning false stops the load with EX_TEMPFAIL. */
 typedef bool (*model_progress_fn)(void *ctx, double fraction, const char *phase);
 
-/* Loads a model: reads, checks, binds, reserves memory, commits KV pages, populates the weights, verifies
- * them if wanted, places them, warms up. 0; <sysexits.h> codes as in src/base/err.h with a sentence; -errno.
+/* Loads a model: reads, checks, binds, reserves memory, commits KV pages, lays out weights that are copied,
+ * populates the others, verifies all if wanted, warms up. 0; <sysexits.h> codes as in src/base/err.h with a
+ * sentence; -errno.
  */
 int model_open(struct model **ret_model, const struct model_options *options, model_progress_fn progress,
                void *ctx, struct why *why);

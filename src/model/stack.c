@@ -32,7 +32,6 @@ struct stack_copy {
     struct bind_copy copy; /* first: a pointer to it is one to the whole */
     struct product product;
     struct lk_expert *experts;
-    const struct tensor *tensor;
 };
 
 /* One part of one expert. */
@@ -68,12 +67,12 @@ static void place_matrices(const struct bind_copy *copy, struct lk_backend *be, 
 {
     const struct stack_copy *c = (const struct stack_copy *)copy;
     const struct product *p = &c->product;
-    enum lk_dtype type = (enum lk_dtype)c->tensor->type;
+    enum lk_dtype type = (enum lk_dtype)copy->source[0]->type;
     size_t size = lk_dtype_bytes(type, 1), mat_bytes = (size_t)p->n_out * (size_t)p->n_in * size;
     for (int32_t e = 0; e < p->n_expert; e++)
         for (int32_t i = 0; i < p->n_part; i++, mem += mat_bytes) {
             size_t at = (size_t)(e * p->n_part) * mat_bytes + (size_t)i * size;
-            struct transposition t = {.src = (const char *)c->tensor->data + at,
+            struct transposition t = {.src = (const char *)copy->source[0]->data + at,
                                       .dst = mem,
                                       .n_out = p->n_out,
                                       .n_in = p->n_in,
@@ -96,7 +95,7 @@ static void place_biases(const struct bind_copy *copy, struct lk_backend *be, ch
     for (int32_t e = 0; e < p->n_expert; e++)
         for (size_t i = 0; i < n_part; i++, dst += n_out) {
             for (size_t o = 0; o < n_out; o++) {
-                float value = tensor_value(c->tensor, ((size_t)e * n_out + o) * n_part + i);
+                float value = tensor_value(copy->source[0], ((size_t)e * n_out + o) * n_part + i);
                 be->ops->upload(be, dst + o, &value, sizeof value);
             }
             *(const float **)(void *)((char *)&c->experts[e] + p->part[i].bias) = dst;
@@ -112,14 +111,14 @@ static int add(struct bind *bind, struct lk_expert *experts, const struct produc
     struct stack_copy *c = arena_array(bind->arena, 1, sizeof *c);
     if (!c)
         return -ENOMEM;
-    int r = bind_take(bind, name, is_bias ? bias_dim : mat_dim, is_bias ? 2 : 3, &c->tensor, why);
+    int r = bind_take(bind, name, is_bias ? bias_dim : mat_dim, is_bias ? 2 : 3, &c->copy.source[0], why);
     if (r)
         return r;
     c->product = *p;
     c->experts = experts;
     c->copy.place = is_bias ? place_biases : place_matrices;
     c->copy.n_byte =
-        is_bias ? (size_t)p->n_expert * (size_t)n_all * sizeof(float) : (size_t)c->tensor->n_byte;
+        is_bias ? (size_t)p->n_expert * (size_t)n_all * sizeof(float) : (size_t)c->copy.source[0]->n_byte;
     bind_add_copy(bind, &c->copy);
     return 0;
 }

@@ -34,6 +34,7 @@ struct entry {
 struct place {
     const struct tensor *tensor;
     size_t i_file;
+    bool is_released;
 };
 
 struct checkpoint {
@@ -328,11 +329,16 @@ const struct tensor *checkpoint_tensor_at(const struct checkpoint *cp, size_t i)
     return cp->places[i].tensor;
 }
 
-const struct tensor *checkpoint_find(const struct checkpoint *cp, const char *name)
+static struct place *find(const struct checkpoint *cp, const char *name)
 {
     struct tensor wanted = {.name = name};
     struct place key = {.tensor = &wanted};
-    const struct place *found = bsearch(&key, cp->places, cp->n_tensor, sizeof key, compare_places);
+    return bsearch(&key, cp->places, cp->n_tensor, sizeof key, compare_places);
+}
+
+const struct tensor *checkpoint_find(const struct checkpoint *cp, const char *name)
+{
+    const struct place *found = find(cp, name);
     return found ? found->tensor : NULL;
 }
 
@@ -358,6 +364,64 @@ static int populate(const uint8_t *data, size_t n)
     return 0;
 }
 
+static int populate_part(const struct mapfile *map, size_t at, size_t n, struct why *why)
+{
+    int error = populate(map->data + at, n);
+    /* EFAULT: what would be a SIGBUS, a file that has become shorter. */
+    if (error == EFAULT)
+        return why_set(why, EX_IOERR, "%s: cannot be read at byte %zu of %zu", map->path, at, map->n);
+    return error ? why_errno(why, error, map->path) : 0;
+}
+
+/* Bytes [begin, end) of a map. */
+struct range {
+    size_t begin, end;
+};
+
+/* The whole pages within a tensor, or those that it touches; none if it was copied out of its map. */
+static struct range pages_of(const struct mapfile *map, const struct tensor *t, bool is_within)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), more = is_within ? page - 1 : 0;
+    uintptr_t first = (uintptr_t)map->data, data = (uintptr_t)t->data;
+    if (data < first || data - first >= map->n)
+        return (struct range){0, 0};
+    size_t begin = (data - first + more) / page * page, end = data - first + t->n_byte;
+    end = is_within ? end / page * page : end;
+    return begin < end ? (struct range){begin, end} : (struct range){0, 0};
+}
+
+int checkpoint_hold(const struct checkpoint *cp, const struct tensor *t, struct why *why)
+{
+    const struct mapfile *map = safetensors_map(cp->files[find(cp, t->name)->i_file]);
+    struct range r = pages_of(map, t, false);
+    return r.end ? populate_part(map, r.begin, r.end - r.begin, why) : 0;
+}
+
+void checkpoint_release(struct checkpoint *cp, const struct tensor *t)
+{
+    struct place *place = find(cp, t->name);
+    const struct mapfile *map = safetensors_map(cp->files[place->i_file]);
+    struct range r = pages_of(map, t, true);
+    place->is_released = true;
+    if (r.end)
+        madvise((void *)(map->data + r.begin), r.end - r.begin, MADV_DONTNEED);
+}
+
+/* The released range at or behind a byte that is in none; none: the end of the map. */
+static struct range next_released(const struct checkpoint *cp, size_t i_file, size_t at)
+{
+    const struct mapfile *map = safetensors_map(cp->files[i_file]);
+    struct range next = {map->n, map->n};
+    for (const struct place *p = cp->places; p < cp->places + cp->n_tensor; p++) {
+        if (p->i_file != i_file || !p->is_released)
+            continue;
+        struct range r = pages_of(map, p->tensor, true);
+        if (r.end > at && r.begin < next.begin)
+            next = r;
+    }
+    return next;
+}
+
 int checkpoint_populate(struct checkpoint *cp, checkpoint_progress_fn progress, void *ctx, struct why *why)
 {
     uint64_t n_all = 0, n_done = 0;
@@ -365,14 +429,13 @@ int checkpoint_populate(struct checkpoint *cp, checkpoint_progress_fn progress, 
         n_all += safetensors_map(cp->files[i])->n;
     for (size_t i = 0; i < cp->n_file; i++) {
         const struct mapfile *map = safetensors_map(cp->files[i]);
-        for (size_t at = 0; at < map->n; at += SLICE_BYTES) {
-            size_t n = map->n - at < SLICE_BYTES ? map->n - at : SLICE_BYTES;
-            int error = populate(map->data + at, n);
-            /* EFAULT: what would be a SIGBUS, a file that has become shorter. */
-            if (error == EFAULT)
-                return why_set(why, EX_IOERR, "%s: cannot be read at byte %zu of %zu", map->path, at, map->n);
-            if (error != 0)
-                return why_errno(why, error, map->path);
+        for (size_t at = 0, n; at < map->n; at += n) {
+            struct range gap = next_released(cp, i, at);
+            n = gap.begin - at < SLICE_BYTES ? gap.begin - at : SLICE_BYTES;
+            int r = n ? populate_part(map, at, n, why) : 0;
+            if (r)
+                return r;
+            n = n ? n : gap.end - at;
             n_done += n;
             if (!progress(ctx, (double)n_done / (double)n_all))
                 return 0;

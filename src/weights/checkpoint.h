@@ -29,6 +29,12 @@ const struct tensor *checkpoint_find(const struct checkpoint *cp, const char *na
 /* Bytes of all tensors. */
 uint64_t checkpoint_bytes(const struct checkpoint *cp);
 
+/* A tensor that is of use while loading only: checkpoint_hold reads it into memory, checkpoint_release lets
+ * its memory go, and checkpoint_populate leaves it out from then on. It may be read all the same. EX_IOERR
+ * where the file cannot be read any more; -errno. */
+int checkpoint_hold(const struct checkpoint *cp, const struct tensor *t, struct why *why);
+void checkpoint_release(struct checkpoint *cp, const struct tensor *t);
+
 /* Reads all weights into memory in slices (populates the maps); calls progress(ctx, fraction) in between,
  * and stops early, returning 0, where it returns false. The last fraction is 1. EX_IOERR where a file cannot
  * be read any more; -errno. */

@@ -83,7 +83,7 @@ Test(bind, matrices_in_place_vectors_widened)
     void *vectors = NULL;
     cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
     cr_assert_eq(be->ops->alloc(be, c.bind.placed_bytes, &vectors), 0);
-    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL), 0);
+    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL, &c.why), 0);
     const struct tensor *mat = checkpoint_find(c.checkpoint, "x.0.mat");
     cr_assert(w.mat.data == mat->data && w.mat.type == LK_BF16 && w.mat.n_out == 2 && w.mat.n_in == 3);
     cr_assert(!memcmp(w.mat.data, "abcdefghijkl", 12));
@@ -118,7 +118,7 @@ Test(bind, long_vector)
     void *vectors = NULL;
     cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
     cr_assert_eq(be->ops->alloc(be, c.bind.placed_bytes, &vectors), 0);
-    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL), 0);
+    cr_assert_eq(bind_place(&c.bind, be, vectors, NULL, NULL, &c.why), 0);
     for (int i = 0; i < N; i++)
         cr_assert_eq(w.a[i], 1 + (float)(i % 1024) / 1024, "%d", i);
     be->ops->free(be, vectors, c.bind.placed_bytes);

@@ -258,20 +258,25 @@ static bool on_progress(void *ctx, double fraction)
     return ++seen->n_call < seen->n_max;
 }
 
-/* A tensor of 70 MiB, in a file with holes, so that three slices are read and no disk is filled. */
+enum { LARGE_HEADER = 65536, LARGE_A = 40 << 20, LARGE_B = 30 << 20 };
+
+/* Two tensors that begin and end where pages do, in a file with holes, so that three slices are read and no
+ * disk is filled. */
 static void write_large(void)
 {
-    char header[128], path[SUPPORT_PATH + 64];
-    uint64_t n_data = 70 << 20;
-    uint64_t n = (uint64_t)snprintf(header, sizeof header,
-                                    "{\"a\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[0,%d]}}",
-                                    70 << 20, 70 << 20);
-    char file[136];
+    static char file[LARGE_HEADER];
+    char path[SUPPORT_PATH + 64];
+    const uint64_t n = LARGE_HEADER - 8;
+    memset(file, ' ', sizeof file);
     memcpy(file, &n, 8);
-    memcpy(file + 8, header, n);
-    support_write(dir, SINGLE, file, 8 + n);
+    int end = snprintf(file + 8, sizeof file - 8,
+                       "{\"a\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[0,%d]},"
+                       "\"b\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[%d,%d]}}",
+                       LARGE_A, LARGE_A, LARGE_B, LARGE_A, LARGE_A + LARGE_B);
+    file[8 + end] = ' ';
+    support_write(dir, SINGLE, file, sizeof file);
     snprintf(path, sizeof path, "%s/" SINGLE, dir);
-    cr_assert_eq(truncate(path, (off_t)(8 + n + n_data)), 0);
+    cr_assert_eq(truncate(path, LARGE_HEADER + LARGE_A + LARGE_B), 0);
 }
 
 Test(checkpoint, populate_tells_its_progress_and_stops)
@@ -300,6 +305,30 @@ Test(checkpoint, populate_of_a_file_that_shrank)
     struct why why = {""};
     struct seen seen = {.n_max = 100};
     cr_assert_eq(checkpoint_populate(cp, on_progress, &seen, &why), EX_IOERR);
+    cr_assert_not_null(strstr(why.text, "/model.safetensors: cannot be read"), "'%s'", why.text);
+    checkpoint_free(cp);
+}
+
+/* A file that ends within the second tensor shows who reads it. */
+Test(checkpoint, a_released_tensor_is_left_out)
+{
+    write_text("config.json", "{}");
+    write_large();
+    struct checkpoint *cp = open_good(dir);
+    const struct tensor *a = checkpoint_find(cp, "a"), *b = checkpoint_find(cp, "b");
+    struct why why = {""};
+    struct seen seen = {.n_max = 100};
+    cr_assert_eq(checkpoint_hold(cp, b, &why), 0, "%s", why.text);
+    checkpoint_release(cp, b);
+    cr_assert_eq(((const uint8_t *)b->data)[LARGE_B / 2], 0, "it may be read all the same");
+
+    char path[SUPPORT_PATH + 64];
+    snprintf(path, sizeof path, "%s/" SINGLE, dir);
+    cr_assert_eq(truncate(path, LARGE_HEADER + LARGE_A + (1 << 20)), 0);
+    cr_assert_eq(checkpoint_populate(cp, on_progress, &seen, &why), 0, "%s", why.text);
+    cr_assert(seen.n_call == 3 && seen.last == 1);
+    cr_assert_eq(checkpoint_hold(cp, a, &why), 0, "%s", why.text);
+    cr_assert_eq(checkpoint_hold(cp, b, &why), EX_IOERR);
     cr_assert_not_null(strstr(why.text, "/model.safetensors: cannot be read"), "'%s'", why.text);
     checkpoint_free(cp);
 }

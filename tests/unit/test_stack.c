@@ -132,9 +132,9 @@ Test(stack, rows)
     int n_call = 0;
     cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
     cr_assert_eq(be->ops->alloc(be, s.bind.placed_bytes, &mem), 0);
-    cr_assert_eq(bind_place(&s.bind, be, mem, stop, &n_call), 0);
+    cr_assert_eq(bind_place(&s.bind, be, mem, stop, &n_call, &s.why), 0);
     cr_assert(n_call == 1 && !s.experts[0].gate.data);
-    cr_assert_eq(bind_place(&s.bind, be, mem, go_on, &fraction), 0);
+    cr_assert_eq(bind_place(&s.bind, be, mem, go_on, &fraction, &s.why), 0);
     cr_assert(fraction > 0.5);
     for (int e = 0; e < N_EXPERT; e++)
         check_expert(&s.experts[e], e);
