@@ -158,9 +158,41 @@ static uint16_t f16_below(float f)
     return sign | h;
 }
 
+size_t check_whole(enum lk_dtype type, size_t n)
+{
+    return type == LK_MXFP4 ? (n + LK_MXFP4_BLOCK - 1) / LK_MXFP4_BLOCK * LK_MXFP4_BLOCK : n;
+}
+
+/* One block, by the definition of the format: the scale brings the greatest magnitude to [4, 8). */
+static void store_mxfp4(struct lk_mxfp4 *dst, const float *src, double *ret_value)
+{
+    static const double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    double greatest = 0;
+    for (int i = 0; i < LK_MXFP4_BLOCK; i++)
+        greatest = fmax(greatest, fabs((double)src[i]));
+    int exponent = greatest > 0 ? ilogb(greatest) - 2 : -127;
+    exponent = exponent < -127 ? -127 : exponent;
+    memset(dst->q, 0, sizeof dst->q);
+    dst->scale = (uint8_t)(exponent + 127);
+    for (int i = 0; i < LK_MXFP4_BLOCK; i++) {
+        int half = 0;
+        while (half < 7 && magnitudes[half + 1] <= fabs(ldexp((double)src[i], -exponent)))
+            half++;
+        double value = ldexp(magnitudes[half], exponent);
+        half |= signbit(src[i]) ? 8 : 0;
+        dst->q[i % 16] |= (uint8_t)(half << (i < 16 ? 0 : 4));
+        if (ret_value)
+            ret_value[i] = signbit(src[i]) ? -value : value;
+    }
+}
+
 void check_store(void *dst, enum lk_dtype type, const float *src, size_t n, double *ret_value)
 {
-    for (size_t i = 0; i < n; i++) {
+    if (type == LK_MXFP4)
+        for (size_t i = 0; i < n; i += LK_MXFP4_BLOCK)
+            store_mxfp4((struct lk_mxfp4 *)dst + i / LK_MXFP4_BLOCK, src + i,
+                        ret_value ? ret_value + i : NULL);
+    for (size_t i = 0; i < n && type != LK_MXFP4; i++) {
         float value = src[i];
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);

@@ -38,6 +38,8 @@ float check_uniform(struct check_rng *rng, float limit);              /* [-limit
  * huge outlier. */
 enum check_kind { CHECK_PLAIN, CHECK_WIDE, CHECK_OUTLIER, CHECK_N_KIND };
 void check_fill(struct check_rng *rng, float *x, size_t n, enum check_kind kind);
+/* n rounded up to what elements of this type come in. */
+size_t check_whole(enum lk_dtype type, size_t n);
 /* Converts to a storage type, cutting off bits; the values that are then stored go to ret_value (may be
  * NULL). */
 void check_store(void *dst, enum lk_dtype type, const float *src, size_t n, double *ret_value);

@@ -97,6 +97,7 @@ static int matmul_case(const struct lk_cpu *got, enum lk_dtype type, int32_t n_i
 {
     bool at_end = check_range(rng, 0, 3) != 0;
     enum check_kind kind = (enum check_kind)check_range(rng, 0, CHECK_N_KIND - 1);
+    n_in = (int32_t)check_whole(type, (size_t)n_in);
     struct product p = {.type = type, .n_in = (size_t)n_in, .n_out = (size_t)n_out, .n_row = (size_t)n_row};
     p.x_stride = p.n_in + (size_t)check_range(rng, 0, 1) * 3;
     p.y_stride = p.n_out + (size_t)check_range(rng, 0, 1) * 5;
@@ -154,6 +155,11 @@ static int matmul_bf16(const struct lk_cpu *got)
     return matmul_cases(got, LK_BF16);
 }
 
+static int matmul_mxfp4(const struct lk_cpu *got)
+{
+    return matmul_cases(got, LK_MXFP4);
+}
+
 /* ---- Widening: exact ---- */
 
 static int widen_case(const struct lk_cpu *got, enum lk_dtype type, const float *src, size_t n, bool at_end)
@@ -196,14 +202,40 @@ static int widen_patterns(const struct lk_cpu *got, enum lk_dtype type)
     return 0;
 }
 
+/* Every scale with every value in both halves. The greatest scales overflow, and the last one is no number.
+ */
+static int widen_mxfp4_patterns(const struct lk_cpu *got)
+{
+    static const double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    struct lk_mxfp4 x;
+    float y[LK_MXFP4_BLOCK];
+    check_case("widen MXFP4, all patterns");
+    for (int scale = 0; scale < 256; scale++) {
+        x.scale = (uint8_t)scale;
+        for (int i = 0; i < 16; i++)
+            x.q[i] = (uint8_t)(i | (15 - i) << 4);
+        got->widen[LK_MXFP4](y, &x, LK_MXFP4_BLOCK);
+        for (int i = 0; i < LK_MXFP4_BLOCK; i++) {
+            int half = i < 16 ? i : 31 - i;
+            float want = scale == 255 ? NAN : (float)ldexp(magnitudes[half & 7], scale - 127);
+            if (isnan(want) ? !isnan(y[i]) : fabsf(y[i]) != want || !signbit(y[i]) != !(half & 8))
+                return check_wrong("scale %d, value %d is %a, not %a", scale, half, (double)y[i],
+                                   (double)want) +
+                       1;
+        }
+    }
+    return 0;
+}
+
 static int widen_cases(const struct lk_cpu *got, enum lk_dtype type)
 {
     struct check_rng rng = check_rng_for(200 + (uint64_t)type);
     float src[1100];
-    int n = type == LK_F32 ? 0 : widen_patterns(got, type);
+    int n = type == LK_F32 ? 0 : type == LK_MXFP4 ? widen_mxfp4_patterns(got) : widen_patterns(got, type);
     for (int i = 0; i < CASE_COUNT(case_edge); i++) {
-        check_fill(&rng, src, (size_t)case_edge[i], CHECK_WIDE);
-        n += widen_case(got, type, src, (size_t)case_edge[i], i % 3 != 0);
+        size_t n_element = check_whole(type, (size_t)case_edge[i]);
+        check_fill(&rng, src, n_element, CHECK_WIDE);
+        n += widen_case(got, type, src, n_element, i % 3 != 0);
     }
     return n;
 }
@@ -221,6 +253,11 @@ static int widen_f16(const struct lk_cpu *got)
 static int widen_bf16(const struct lk_cpu *got)
 {
     return widen_cases(got, LK_BF16);
+}
+
+static int widen_mxfp4(const struct lk_cpu *got)
+{
+    return widen_cases(got, LK_MXFP4);
 }
 
 /* ---- Norm ---- */
@@ -561,9 +598,11 @@ const struct check_op check_ops[] = {
     {"matmul F32", matmul_f32},
     {"matmul F16", matmul_f16},
     {"matmul BF16", matmul_bf16},
+    {"matmul MXFP4", matmul_mxfp4},
     {"widen F32", widen_f32},
     {"widen F16", widen_f16},
     {"widen BF16", widen_bf16},
+    {"widen MXFP4", widen_mxfp4},
     {"rmsnorm", rmsnorm},
     {"layernorm", layernorm},
     {"silu_mul", silu_mul},

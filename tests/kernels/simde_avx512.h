@@ -49,6 +49,16 @@ static inline __m256i gap_maskz_loadu_epi16(__mmask16 mask, const void *p)
     return _mm256_loadu_si256((const __m256i *)lanes);
 }
 
+static inline __m512i gap_cvtepu8_epi32(__m128i a)
+{
+    uint8_t narrow[16];
+    uint32_t wide[16];
+    memcpy(narrow, &a, sizeof narrow);
+    for (int i = 0; i < 16; i++)
+        wide[i] = narrow[i];
+    return _mm512_loadu_si512(wide);
+}
+
 static inline __m512i gap_cvtepu16_epi32(__m256i a)
 {
     uint16_t narrow[16];
@@ -103,6 +113,7 @@ static inline __m512 gap_permute_ps(__m512 a, int order)
 #define _mm512_maskz_loadu_ps gap_maskz_loadu_ps
 #define _mm512_mask_storeu_ps gap_mask_storeu_ps
 #define _mm256_maskz_loadu_epi16 gap_maskz_loadu_epi16
+#define _mm512_cvtepu8_epi32 gap_cvtepu8_epi32
 #define _mm512_cvtepu16_epi32 gap_cvtepu16_epi32
 #define _mm512_cvtph_ps gap_cvtph_ps
 #define _mm512_cvtps_pd gap_cvtps_pd

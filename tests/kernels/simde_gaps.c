@@ -25,6 +25,12 @@ static void maskz_loadu_epi16(void *ret, const void *in, size_t n)
     _mm256_storeu_si256(ret, _mm256_maskz_loadu_epi16(vec_first_lanes(n), in));
 }
 
+static void cvtepu8_epi32(void *ret, const void *in, size_t n)
+{
+    (void)n;
+    _mm512_storeu_si512(ret, _mm512_cvtepu8_epi32(_mm_loadu_si128(in)));
+}
+
 static void cvtepu16_epi32(void *ret, const void *in, size_t n)
 {
     (void)n;
@@ -61,6 +67,7 @@ const struct simde_gap LK_ISA(simde_gaps)[SIMDE_N_GAP] = {
     {"_mm512_maskz_loadu_ps", maskz_loadu_ps, 4},
     {"_mm512_mask_storeu_ps", mask_storeu_ps, 0},
     {"_mm256_maskz_loadu_epi16", maskz_loadu_epi16, 2},
+    {"_mm512_cvtepu8_epi32", cvtepu8_epi32, 0},
     {"_mm512_cvtepu16_epi32", cvtepu16_epi32, 0},
     {"_mm512_cvtph_ps", cvtph_ps, 0},
     {"_mm512_cvtps_pd", cvtps_pd, 0},

@@ -15,7 +15,7 @@ struct simde_gap {
     size_t element_bytes; /* of in, where it is masked: nothing behind n elements may be read; else 0 */
 };
 
-enum { SIMDE_N_GAP = 8 };
+enum { SIMDE_N_GAP = 9 };
 
 /* By plain C, and by the processor, which needs AVX-512 for it. */
 extern const struct simde_gap simde_gaps_simde[SIMDE_N_GAP], simde_gaps_avx512[SIMDE_N_GAP];

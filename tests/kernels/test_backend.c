@@ -287,6 +287,7 @@ static bool product_is_right(struct rig *rig, enum lk_dtype type, int32_t n_in, 
 {
     check_case("%s [%d][%d] x %d", lk_dtype_name(type), n_out, n_in, n_row);
     size_t n = (size_t)n_row * (size_t)n_out;
+    n_in = (int32_t)check_whole(type, (size_t)n_in);
     struct lk_mat w = rig_matrix(rig, type, n_out, n_in, NULL);
     float *x = rig_random(rig, (size_t)n_row * (size_t)n_in), *bias = rig_random(rig, (size_t)n_out);
     float *y = rig_floats(rig, n), *want = rig_floats(rig, n);

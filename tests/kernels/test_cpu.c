@@ -74,6 +74,17 @@ static LK_WIDEN_FN(widen_f16_without_subnormals)
         y[i] = fabsf(y[i]) < 0x1p-14f ? 0 : y[i];
 }
 
+/* The halves of a byte as neighbours, as some files have them. */
+static LK_WIDEN_FN(widen_mxfp4_in_pairs)
+{
+    float wide[LK_MXFP4_BLOCK];
+    for (size_t i = 0; i < n; i += LK_MXFP4_BLOCK) {
+        c.widen[LK_MXFP4](wide, (const struct lk_mxfp4 *)x + i / LK_MXFP4_BLOCK, LK_MXFP4_BLOCK);
+        for (size_t j = 0; j < LK_MXFP4_BLOCK; j++)
+            y[i + j] = wide[j / 2 + j % 2 * 16];
+    }
+}
+
 static LK_ACT_MUL_FN(act_mul_zero)
 {
     (void)g, (void)u;
@@ -226,6 +237,7 @@ static void check_broken_kernels(void)
     EXPECT_FOUND("matmul F32", matmul[LK_F32], matmul_zero);
     EXPECT_FOUND("matmul F16", matmul[LK_F16], matmul_zero);
     EXPECT_FOUND("matmul BF16", matmul[LK_BF16], matmul_zero);
+    EXPECT_FOUND("matmul MXFP4", matmul[LK_MXFP4], matmul_zero);
     EXPECT_FOUND("matmul F32", matmul[LK_F32], matmul_forgets_last);
     EXPECT_FOUND("matmul F32", matmul[LK_F32], matmul_depends_on_rows);
     EXPECT_FOUND("matmul F32", matmul[LK_F32], matmul_forgets_bias);
@@ -234,6 +246,8 @@ static void check_broken_kernels(void)
     EXPECT_FOUND("widen F16", widen[LK_F16], widen_zero);
     EXPECT_FOUND("widen BF16", widen[LK_BF16], widen_zero);
     EXPECT_FOUND("widen F16", widen[LK_F16], widen_f16_without_subnormals);
+    EXPECT_FOUND("widen MXFP4", widen[LK_MXFP4], widen_zero);
+    EXPECT_FOUND("widen MXFP4", widen[LK_MXFP4], widen_mxfp4_in_pairs);
     EXPECT_FOUND("rmsnorm", rmsnorm, rmsnorm_zero);
     EXPECT_FOUND("rmsnorm", rmsnorm, rmsnorm_forgets_eps);
     EXPECT_FOUND("silu_mul", silu_mul, act_mul_zero);

@@ -8,7 +8,7 @@
 
 #include "tests/kernels/rig.h"
 
-enum { DIM = 96, FF = 80, MAX_EXPERT = 9, MAX_ROW = 160 };
+enum { DIM = 96, FF = 160, MAX_EXPERT = 9, MAX_ROW = 160 };
 
 struct setup {
     struct rig rig;

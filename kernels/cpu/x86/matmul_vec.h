@@ -26,7 +26,8 @@ enum {
 
 /* How elements [i, i + LANES) of a row of weights become floats; a part has n < LANES of them. */
 struct weight_type {
-    size_t bytes;
+    enum lk_dtype type;
+    size_t line; /* elements that fill a cache line, or nearly: fetched at a time */
     vec (*load)(const void *row, size_t i);
     vec (*load_part)(const void *row, size_t i, size_t n);
 };
@@ -61,9 +62,31 @@ VEC_INLINE vec load_part_bf16(const void *row, size_t i, size_t n)
     return vec_from_bf16_part((const uint16_t *)row + i, n);
 }
 
-static const struct weight_type type_f32 = {4, load_f32, load_part_f32};
-static const struct weight_type type_f16 = {2, load_f16, load_part_f16};
-static const struct weight_type type_bf16 = {2, load_bf16, load_part_bf16};
+VEC_INLINE vec load_mxfp4(const void *row, size_t i)
+{
+    const struct lk_mxfp4 *b = (const struct lk_mxfp4 *)row + i / LK_MXFP4_BLOCK;
+    const uint8_t *q = b->q + i % sizeof b->q;
+    vec unscaled = i % LK_MXFP4_BLOCK < sizeof b->q ? vec_from_low_e2m1(q) : vec_from_high_e2m1(q);
+    return vec_mul(unscaled, vec_set1(lk_f32_from_e8m0(b->scale)));
+}
+
+/* There are whole blocks only. */
+VEC_INLINE vec load_part_mxfp4(const void *row, size_t i, size_t n)
+{
+    (void)n;
+    return load_mxfp4(row, i);
+}
+
+static const struct weight_type type_f32 = {LK_F32, 16, load_f32, load_part_f32};
+static const struct weight_type type_f16 = {LK_F16, 32, load_f16, load_part_f16};
+static const struct weight_type type_bf16 = {LK_BF16, 32, load_bf16, load_part_bf16};
+static const struct weight_type type_mxfp4 = {LK_MXFP4, 128, load_mxfp4, load_part_mxfp4};
+
+/* Bytes of n elements. */
+VEC_INLINE size_t bytes_of(struct weight_type type, size_t n)
+{
+    return lk_dtype_bytes(type.type, n);
+}
 
 /* ---- One row ---- */
 
@@ -86,8 +109,8 @@ VEC_INLINE vec row_sum(struct weight_type type, const void *row, const float *x,
         vec block = vec_zero();
 #pragma GCC unroll 32
         for (size_t j = 0; j < LK_BLOCK; j += LANES) {
-            if (j * type.bytes % 64 == 0)
-                __builtin_prefetch((const char *)row + (i + j) * type.bytes + AHEAD_BYTES);
+            if (j % type.line == 0)
+                __builtin_prefetch((const char *)row + bytes_of(type, i + j) + AHEAD_BYTES);
             block = vec_fma(type.load(row, i + j), vec_load(x + i + j), block);
         }
         sum = vec_add(sum, block);
@@ -113,7 +136,7 @@ VEC_INLINE void one_row(struct weight_type type, float *y, const void *w, size_t
         size_t n = n_out - from < 4 ? n_out - from : 4;
         vec sums[4] = {vec_zero(), vec_zero(), vec_zero(), vec_zero()};
         for (size_t o = 0; o < n; o++)
-            sums[o] = row_sum(type, (const char *)w + (from + o) * n_in * type.bytes, x, n_in);
+            sums[o] = row_sum(type, (const char *)w + (from + o) * bytes_of(type, n_in), x, n_in);
         store_sums(y + from, bias ? bias + from : NULL, vec_sum4(sums[0], sums[1], sums[2], sums[3]), n);
     }
 }
@@ -175,7 +198,7 @@ VEC_INLINE void tile_block(struct weight_type type, struct tile_sums *sums, cons
     for (; i + LANES <= end; i += LANES) {
 #pragma GCC unroll 8
         for (size_t o = 0; o < TILE_OUT; o++)
-            __builtin_prefetch(t->w[o] + i * type.bytes + t->tile_bytes, 0, 2);
+            __builtin_prefetch(t->w[o] + bytes_of(type, i) + t->tile_bytes, 0, 2);
         __builtin_prefetch(t->next_x + i, 0, 2);
         tile_step(type, acc, t, i, LANES, n_row);
     }
@@ -279,9 +302,9 @@ VEC_INLINE void matmul(struct weight_type type, float *y, size_t y_stride, const
     for (size_t o = 0; o < n_out; o += GROUP_OUT)
         for (size_t r = 0; r < n_row; r += GROUP_ROW) {
             struct operands a = {
-                .w = (const char *)w + o * n_in * type.bytes,
+                .w = (const char *)w + o * bytes_of(type, n_in),
                 .x = x + r * x_stride,
-                .row_bytes = n_in * type.bytes,
+                .row_bytes = bytes_of(type, n_in),
                 .x_stride = x_stride,
                 .n_out = min_size(GROUP_OUT, n_out - o),
                 .n_row = min_size(GROUP_ROW, n_row - r),
@@ -299,6 +322,7 @@ VEC_INLINE void matmul(struct weight_type type, float *y, size_t y_stride, const
 MATMUL(f32)
 MATMUL(f16)
 MATMUL(bf16)
+MATMUL(mxfp4)
 
 /* ---- Widening ---- */
 
@@ -319,4 +343,9 @@ LK_WIDEN_FN(LK_ISA(lk_widen_f16))
 LK_WIDEN_FN(LK_ISA(lk_widen_bf16))
 {
     widen(type_bf16, y, x, n);
+}
+
+LK_WIDEN_FN(LK_ISA(lk_widen_mxfp4))
+{
+    widen(type_mxfp4, y, x, n);
 }

@@ -88,6 +88,24 @@ VEC_INLINE vec vec_from_bf16_part(const uint16_t *p, size_t n)
     return vec_from_bf16(padded);
 }
 
+/* The permutation heeds the three low bits of an index, the magnitude; the fourth is the sign. */
+VEC_INLINE vec vec_from_e2m1(__m256i index)
+{
+    vec magnitude = _mm256_permutevar8x32_ps(_mm256_set_ps(6, 4, 3, 2, 1.5f, 1, 0.5f, 0), index);
+    __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(index, 3), 31);
+    return _mm256_or_ps(magnitude, _mm256_castsi256_ps(sign));
+}
+
+VEC_INLINE vec vec_from_low_e2m1(const uint8_t *p)
+{
+    return vec_from_e2m1(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+VEC_INLINE vec vec_from_high_e2m1(const uint8_t *p)
+{
+    return vec_from_e2m1(_mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)), 4));
+}
+
 VEC_INLINE vec vec_add(vec a, vec b)
 {
     return _mm256_add_ps(a, b);

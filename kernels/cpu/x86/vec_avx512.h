@@ -86,6 +86,24 @@ VEC_INLINE vec vec_from_bf16_part(const uint16_t *p, size_t n)
     return vec_widen_bf16(_mm256_maskz_loadu_epi16(vec_first_lanes(n), p));
 }
 
+/* E2M1 values, unscaled: the low halves of LANES bytes. The permutation heeds the four low bits of an index.
+ */
+VEC_INLINE vec vec_from_e2m1(__m512i index)
+{
+    const vec values = _mm512_set_ps(-6, -4, -3, -2, -1.5f, -1, -0.5f, -0.0f, 6, 4, 3, 2, 1.5f, 1, 0.5f, 0);
+    return _mm512_permutexvar_ps(index, values);
+}
+
+VEC_INLINE vec vec_from_low_e2m1(const uint8_t *p)
+{
+    return vec_from_e2m1(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
+VEC_INLINE vec vec_from_high_e2m1(const uint8_t *p)
+{
+    return vec_from_e2m1(_mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)), 4));
+}
+
 VEC_INLINE vec vec_add(vec a, vec b)
 {
     return _mm512_add_ps(a, b);

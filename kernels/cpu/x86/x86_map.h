@@ -8,8 +8,10 @@
     LK_MATMUL_FN(lk_matmul_f32_##isa);      \
     LK_MATMUL_FN(lk_matmul_f16_##isa);      \
     LK_MATMUL_FN(lk_matmul_bf16_##isa);     \
+    LK_MATMUL_FN(lk_matmul_mxfp4_##isa);    \
     LK_WIDEN_FN(lk_widen_f16_##isa);        \
     LK_WIDEN_FN(lk_widen_bf16_##isa);       \
+    LK_WIDEN_FN(lk_widen_mxfp4_##isa);      \
     LK_RMSNORM_FN(lk_rmsnorm_##isa);        \
     LK_ACT_MUL_FN(lk_silu_mul_##isa);       \
     LK_ACT_MUL_FN(lk_gelu_mul_##isa);       \
@@ -29,8 +31,10 @@
         (cpu)->matmul[LK_F32] = lk_matmul_f32_##isa;     \
         (cpu)->matmul[LK_F16] = lk_matmul_f16_##isa;     \
         (cpu)->matmul[LK_BF16] = lk_matmul_bf16_##isa;   \
+        (cpu)->matmul[LK_MXFP4] = lk_matmul_mxfp4_##isa; \
         (cpu)->widen[LK_F16] = lk_widen_f16_##isa;       \
         (cpu)->widen[LK_BF16] = lk_widen_bf16_##isa;     \
+        (cpu)->widen[LK_MXFP4] = lk_widen_mxfp4_##isa;   \
         (cpu)->rmsnorm = lk_rmsnorm_##isa;               \
         (cpu)->silu_mul = lk_silu_mul_##isa;             \
         (cpu)->gelu_mul = lk_gelu_mul_##isa;             \
