@@ -73,7 +73,7 @@ static const char *format_dims(char *text, size_t n, const uint64_t *dim, int n_
     return text;
 }
 
-static int check(const struct tensor *t, const int32_t *dim, int n_dim, struct why *why)
+static int check_dims(const struct tensor *t, const int32_t *dim, int n_dim, struct why *why)
 {
     uint64_t want[BIND_MAX_DIM];
     bool is_same = t->n_dim == n_dim;
@@ -86,7 +86,14 @@ static int check(const struct tensor *t, const int32_t *dim, int n_dim, struct w
         return why_set(why, EX_DATAERR, "tensor '%s' is %s, config.json asks for %s", t->name,
                        format_dims(got_text, sizeof got_text, t->dim, t->n_dim),
                        format_dims(want_text, sizeof want_text, want, n_dim));
-    if (t->type < 0)
+    return 0;
+}
+
+static int check_type(const struct tensor *t, bool is_bytes, struct why *why)
+{
+    if (is_bytes && strcmp(t->type_name, "U8") != 0)
+        return why_set(why, EX_DATAERR, "tensor '%s' has type %s, must be U8", t->name, t->type_name);
+    if (!is_bytes && t->type < 0)
         return why_set(why, EX_DATAERR, "tensor '%s' has type %s, weights are F32, F16 or BF16", t->name,
                        t->type_name);
     return 0;
@@ -97,43 +104,58 @@ static size_t aligned(size_t n_byte)
     return (n_byte + BIND_ALIGN - 1) / BIND_ALIGN * BIND_ALIGN;
 }
 
-static int take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
+/* type -1: the tensor's own; else it holds bytes that count as of this type. */
+static int take(struct bind *bind, const char *name, const int32_t *dim, int n_dim, int type,
                 const struct tensor **ret_tensor, struct why *why)
 {
     size_t i = find(bind, name);
     if (i == bind->n_tensor)
         return why_set(why, EX_DATAERR, "tensor '%s' is missing", name);
     const struct tensor *t = bind->by_name[i];
-    int r = check(t, dim, n_dim, why);
+    int r = check_dims(t, dim, n_dim, why);
+    r = r ? r : check_type(t, type >= 0, why);
     if (r)
         return r;
     assert(!bind->is_taken[i]); /* two rows of a table with one name */
     bind->is_taken[i] = true;
     bind->n_byte += t->n_byte;
-    bind->type_bytes[t->type] += t->n_byte;
-    bind->n_param += t->n_byte / lk_dtype_bytes((enum lk_dtype)t->type, 1);
+    bind->type_bytes[type < 0 ? t->type : type] += t->n_byte;
     *ret_tensor = t;
     return 0;
 }
 
-int bind_take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
-              const struct tensor **ret_tensor, struct why *why)
+static int take_for_copy(struct bind *bind, const char *name, const int32_t *dim, int n_dim, int type,
+                         const struct tensor **ret_tensor, struct why *why)
 {
-    int r = take(bind, name, dim, n_dim, ret_tensor, why);
+    int r = take(bind, name, dim, n_dim, type, ret_tensor, why);
     if (!r)
         bind->copied_bytes += (*ret_tensor)->n_byte;
     return r;
 }
 
+int bind_take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
+              const struct tensor **ret_tensor, struct why *why)
+{
+    return take_for_copy(bind, name, dim, n_dim, -1, ret_tensor, why);
+}
+
+int bind_take_bytes(struct bind *bind, const char *name, const int32_t *dim, int n_dim, enum lk_dtype type,
+                    const struct tensor **ret_tensor, struct why *why)
+{
+    return take_for_copy(bind, name, dim, n_dim, (int)type, ret_tensor, why);
+}
+
 void bind_add_copy(struct bind *bind, const struct bind_copy *copy)
 {
     bind->claims[bind->n_claim++] = (struct bind_claim){.copy = copy};
+    bind->n_param += copy->n_param;
     bind->placed_bytes += aligned(copy->n_byte);
 }
 
 static void claim(struct bind *bind, const struct tensor *t, void *field, const struct bind_row *row)
 {
     bind->claims[bind->n_claim++] = (struct bind_claim){.tensor = t, .field = field, .kind = row->kind};
+    bind->n_param += t->n_byte / lk_dtype_bytes((enum lk_dtype)t->type, 1);
     if (row->kind == BIND_KIND_MATRIX)
         *(struct lk_mat *)field =
             (struct lk_mat){.type = (enum lk_dtype)t->type, .n_out = row->dim[0], .n_in = row->dim[1]};
@@ -155,7 +177,7 @@ int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t
             continue;
         snprintf(name + n, sizeof name - (size_t)n, "%s", row->name);
         const struct tensor *t;
-        int r = take(bind, name, row->dim, row->kind == BIND_KIND_MATRIX ? 2 : 1, &t, why);
+        int r = take(bind, name, row->dim, row->kind == BIND_KIND_MATRIX ? 2 : 1, -1, &t, why);
         if (r)
             return r;
         claim(bind, t, (char *)base + row->offset, row);

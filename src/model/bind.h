@@ -18,7 +18,7 @@
 #include "src/weights/checkpoint.h"
 
 enum {
-    BIND_MAX_DIM = 3,    /* of a weight */
+    BIND_MAX_DIM = 4,    /* of a weight */
     BIND_ALIGN = 64,     /* of a vector or a copy: a cache line, and the widest load */
     BIND_MAX_NAME = 256, /* bytes of a tensor's name, the end included */
     BIND_MAX_SOURCE = 2, /* tensors of a copy */
@@ -50,7 +50,8 @@ struct bind_row {
 /* Weights that are laid out anew, from tensors of bind_take. */
 struct bind_copy {
     const struct tensor *source[BIND_MAX_SOURCE]; /* NULL: no further one */
-    size_t n_byte;                                /* of back end memory */
+    uint64_t n_param;
+    size_t n_byte; /* of back end memory */
     /* Fills mem, aligned to BIND_ALIGN bytes, and sets the fields that point there. */
     void (*place)(const struct bind_copy *copy, struct lk_backend *be, char *mem);
 };
@@ -82,6 +83,9 @@ int bind_rows(struct bind *bind, void *base, const struct bind_row *rows, size_t
 /* Claims one tensor of these dimensions for a copy. EX_DATAERR as bind_rows. */
 int bind_take(struct bind *bind, const char *name, const int32_t *dim, int n_dim,
               const struct tensor **ret_tensor, struct why *why);
+/* Likewise one of bytes (U8) that are a part of weights of this type. */
+int bind_take_bytes(struct bind *bind, const char *name, const int32_t *dim, int n_dim, enum lk_dtype type,
+                    const struct tensor **ret_tensor, struct why *why);
 /* The copy must live as long as the bind. As many may be added as tensors were taken. */
 void bind_add_copy(struct bind *bind, const struct bind_copy *copy);
 /* Allows a tensor that this model does not need. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "src/model/rope_config.h"
 #include "src/model/shape.h"
@@ -26,10 +27,23 @@ void dense_choose_gelu(const struct json *config, struct dense_want *want, enum 
         }
 }
 
+static int check_quantization(const struct json *config, const char *known, struct why *why)
+{
+    static const char *const refused[] = {"quantization_config", NULL};
+    const struct json *block = json_get(config, refused[0]);
+    if (!known || !json_is_object(block))
+        return shape_refuse(config, refused, why);
+    const char *method = json_string(json_get(block, "quant_method"), "(not a string)");
+    if (!strcmp(method, known))
+        return 0;
+    return why_set(why, EX_DATAERR,
+                   "weights are quantized by '%.64s', this architecture is implemented with '%s'", method,
+                   known);
+}
+
 int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why)
 {
-    static const char *const refused[] = {"quantization_config", NULL};
     const char *eps_key = want->eps_key ? want->eps_key : "rms_norm_eps";
     const char *act_key = want->act_key ? want->act_key : "hidden_act";
     struct dense d = {.is_tied = want->is_tied};
@@ -38,7 +52,7 @@ int dense_read_config(const struct json *config, const struct dense_want *want, 
     double eps = want->eps;
     int r = shape_read(config, want->names, want->n_ctx, s, why);
     r = r ? r : shape_check_act(config, act_key, want->acts ? want->acts : silu, why);
-    r = r ? r : shape_refuse(config, refused, why);
+    r = r ? r : check_quantization(config, want->quant_method, why);
     r = r ? r : shape_read_positive(config, eps_key, 1, eps, &eps, why);
     r = r ? r : json_get_bool(config, "tie_word_embeddings", &d.is_tied, why);
     struct rope_want rope_want = {.head_dim = s->head_dim,

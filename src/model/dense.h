@@ -35,13 +35,15 @@ struct dense_want {
     const char *act_key;             /* NULL: hidden_act */
     const char *const *acts;         /* what its activation may be called; NULL: SiLU's names */
     const char *layer_type;          /* see struct rope_want */
+    const char *quant_method;        /* of weights that the architecture reads; NULL: none is quantized */
 };
 
 /* Names of activations, the usual one first: for `acts`. */
 extern const char *const dense_gelu[], *const dense_gelu_tanh[];
 
 /* Reads the sizes of src/model/shape.h, positions (src/model/rope_config.h), the epsilon of norms,
- * tie_word_embeddings and the activation. Quantized weights are refused. EX_DATAERR, -ENOMEM. */
+ * tie_word_embeddings and the activation. Weights quantized by another method are refused. EX_DATAERR,
+ * -ENOMEM. */
 int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why);
 

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sysexits.h>
 
-enum { CHUNK = 4096 }; /* elements looked at before asking whether there was any: a loop without branches */
+enum {
+    CHUNK = 4096,    /* elements looked at before asking whether there was any: a loop without branches */
+    MAX_SCALE = 252, /* of MXFP4: beyond it 6 * 2^(scale - 127) is no float32, and 255 is NaN */
+};
 
 /* In all three types a value is no number if all bits of its exponent are set. */
 static bool is_finite16(const void *data, size_t i, uint16_t exponent)
@@ -60,6 +63,30 @@ static const char *format_index(char *text, size_t n_text, const struct tensor *
     return text;
 }
 
+static int refuse(const struct tensor *t, uint64_t at, struct why *why)
+{
+    char index[192];
+    return why_set(why, EX_DATAERR, "tensor '%s' has a NaN or an infinity at %s", t->name,
+                   format_index(index, sizeof index, t, at));
+}
+
+/* Bytes that are called so are scales of MXFP4 and nothing else. */
+static bool is_scales(const struct tensor *t)
+{
+    static const char suffix[] = "_scales";
+    size_t n = strlen(t->name), n_suffix = sizeof suffix - 1;
+    return !strcmp(t->type_name, "U8") && n >= n_suffix && !strcmp(t->name + n - n_suffix, suffix);
+}
+
+static int verify_scales(const struct tensor *t, struct why *why)
+{
+    const uint8_t *scale = t->data;
+    for (uint64_t i = 0; i < t->n_byte; i++)
+        if (scale[i] > MAX_SCALE)
+            return refuse(t, i, why);
+    return 0;
+}
+
 static int verify_tensor(const struct tensor *t, struct why *why)
 {
     enum lk_dtype type = (enum lk_dtype)t->type;
@@ -67,10 +94,8 @@ static int verify_tensor(const struct tensor *t, struct why *why)
     for (size_t from = 0; from < n_element; from += CHUNK) {
         size_t n = n_element - from < CHUNK ? n_element - from : CHUNK;
         size_t bad = find_in_chunk(type, (const char *)t->data + lk_dtype_bytes(type, from), n);
-        char index[192];
         if (bad < n)
-            return why_set(why, EX_DATAERR, "tensor '%s' has a NaN or an infinity at %s", t->name,
-                           format_index(index, sizeof index, t, from + bad));
+            return refuse(t, from + bad, why);
     }
     return 0;
 }
@@ -82,7 +107,7 @@ int verify_finite(const struct checkpoint *checkpoint, checkpoint_progress_fn pr
     size_t n = checkpoint_n_tensor(checkpoint);
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = checkpoint_tensor_at(checkpoint, i);
-        int r = t->type >= 0 ? verify_tensor(t, why) : 0;
+        int r = t->type >= 0 ? verify_tensor(t, why) : is_scales(t) ? verify_scales(t, why) : 0;
         if (r)
             return r;
         n_byte += t->n_byte;

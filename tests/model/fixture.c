@@ -32,7 +32,7 @@ void fixture_link(const char *dir, const char *model, const char *config_name)
 
 static size_t tensor_bytes(const struct fixture_tensor *t)
 {
-    size_t n = strstr(t->type, "32") ? 4 : 2;
+    size_t n = strstr(t->type, "32") ? 4 : strstr(t->type, "8") ? 1 : 2;
     for (int i = 0; i < t->n_dim; i++)
         n *= (size_t)t->dim[i];
     return n;

@@ -21,7 +21,7 @@ void fixture_link(const char *dir, const char *model, const char *config_name);
 
 /* Writes model.safetensors of these tensors, in this order. */
 struct fixture_tensor {
-    const char *name, *type; /* "F32", "F16", "BF16", "I32" */
+    const char *name, *type; /* "F32", "F16", "BF16", "I32", "U8" */
     int n_dim;
     int dim[4];
     const void *data; /* NULL: zeros */

@@ -143,6 +143,128 @@ Test(stack, rows)
     stacked_close(&s);
 }
 
+/* Nibbles that say where they come from, as published and as a block has them. */
+enum { N_BLOCK = 70, FF_4 = 64 }; /* more blocks than are packed at a time */
+
+static const struct lk_mixture mixture_4 = {
+    .n_expert = 2, .n_chosen = 1, .dim = N_BLOCK * LK_MXFP4_BLOCK, .ff_dim = FF_4};
+static uint8_t blocks[2][2 * FF_4][N_BLOCK][16], scales[2][2 * FF_4][N_BLOCK];
+static uint8_t down_blocks[2][N_BLOCK * 32][FF_4 / 32][16], down_scales[2][N_BLOCK * 32][FF_4 / 32];
+
+static unsigned nibble(int e, int row, int column)
+{
+    return ((unsigned)e * 2654435761u + (unsigned)row * 40503u + (unsigned)column * 2246822519u) >> 13 & 15;
+}
+
+static void fill_row(uint8_t (*q)[16], uint8_t *scale, int e, int row, int n_block)
+{
+    for (int b = 0; b < n_block; b++) {
+        scale[b] = (uint8_t)(e * 77 + row * 3 + b);
+        for (int j = 0; j < 16; j++)
+            q[b][j] = (uint8_t)(nibble(e, row, b * 32 + 2 * j) | nibble(e, row, b * 32 + 2 * j + 1) << 4);
+    }
+}
+
+static void check_row(const struct lk_mat *mat, int o, int e, int row)
+{
+    cr_assert_eq(mat->type, LK_MXFP4);
+    const struct lk_mxfp4 *got = (const struct lk_mxfp4 *)mat->data + o * (mat->n_in / 32);
+    for (int i = 0; i < mat->n_in; i++) {
+        const struct lk_mxfp4 *b = &got[i / 32];
+        unsigned half = i % 32 < 16 ? b->q[i % 32] & 15u : b->q[i % 32 - 16] >> 4;
+        cr_assert_eq(b->scale, (uint8_t)(e * 77 + row * 3 + i / 32));
+        cr_assert_eq(half, nibble(e, row, i), "expert %d, row %d, element %d", e, row, i);
+    }
+}
+
+static const struct fixture_tensor tensors_4[] = {
+    {"model.layers.0.x.gate_up_proj_blocks", "U8", 4, {2, 2 * FF_4, N_BLOCK, 16}, blocks},
+    {"model.layers.0.x.gate_up_proj_scales", "U8", 3, {2, 2 * FF_4, N_BLOCK}, scales},
+    {"model.layers.0.x.gate_up_proj_bias", "BF16", 2, {2, 2 * FF_4}, NULL},
+    {"model.layers.0.x.down_proj_blocks", "U8", 4, {2, N_BLOCK * 32, FF_4 / 32, 16}, down_blocks},
+    {"model.layers.0.x.down_proj_scales", "U8", 3, {2, N_BLOCK * 32, FF_4 / 32}, down_scales},
+    {"model.layers.0.x.down_proj_bias", "BF16", 2, {2, N_BLOCK * 32}, NULL},
+};
+
+enum { N_TENSOR_4 = sizeof tensors_4 / sizeof *tensors_4 };
+
+Test(stack, mxfp4)
+{
+    struct stacked s;
+    for (int e = 0; e < 2; e++) {
+        for (int row = 0; row < 2 * FF_4; row++)
+            fill_row(blocks[e][row], scales[e][row], e, row, N_BLOCK);
+        for (int row = 0; row < N_BLOCK * 32; row++)
+            fill_row(down_blocks[e][row], down_scales[e][row], e, row, FF_4 / 32);
+    }
+    stacked_open(&s, tensors_4, N_TENSOR_4);
+    cr_assert_eq(stack_bind(&s.bind, s.experts, &mixture_4, 0, "x", &s.why), 0, "%s", s.why.text);
+    cr_assert_eq(bind_finish(&s.bind, &s.why), 0, "%s", s.why.text);
+    size_t n_bias = 2 * (2 * FF_4 + N_BLOCK * 32), n_weight = (size_t)2 * 3 * FF_4 * N_BLOCK * 32;
+    cr_assert_eq(s.bind.n_param, n_weight + n_bias);
+    cr_assert_eq(s.bind.copied_bytes, n_weight / 32 * 17 + 2 * n_bias);
+    cr_assert(s.bind.type_bytes[LK_MXFP4] == n_weight / 32 * 17 && s.bind.type_bytes[LK_BF16] == 2 * n_bias);
+
+    struct lk_backend *be = NULL;
+    struct lk_options options = {.n_thread = 1, .max_row = 1};
+    char reason[256];
+    void *mem = NULL;
+    double fraction = 0;
+    cr_assert_eq(lk_open("cpu", &options, &be, reason), 0);
+    cr_assert_eq(be->ops->alloc(be, s.bind.placed_bytes, &mem), 0);
+    cr_assert_eq(bind_place(&s.bind, be, mem, go_on, &fraction, &s.why), 0);
+    for (int e = 0; e < 2; e++) {
+        for (int o = 0; o < FF_4; o++) {
+            check_row(&s.experts[e].gate, o, e, 2 * o);
+            check_row(&s.experts[e].up, o, e, 2 * o + 1);
+        }
+        for (int o = 0; o < N_BLOCK * 32; o++)
+            check_row(&s.experts[e].down, o, e, o);
+    }
+    be->ops->free(be, mem, s.bind.placed_bytes);
+    be->ops->close(be);
+    stacked_close(&s);
+}
+
+Test(stack, mxfp4_refused)
+{
+    static const struct {
+        int i_tensor; /* is */
+        struct fixture_tensor changed;
+        int32_t dim; /* of the mixture */
+        const char *sentence;
+    } cases[] = {
+        {1,
+         {"other", "U8", 1, {1}, NULL},
+         N_BLOCK * 32,
+         "tensor 'model.layers.0.x.gate_up_proj_scales' is missing"},
+        {1,
+         {"model.layers.0.x.gate_up_proj_scales", "BF16", 3, {2, 2 * FF_4, N_BLOCK}, NULL},
+         N_BLOCK * 32,
+         "tensor 'model.layers.0.x.gate_up_proj_scales' has type BF16, must be U8"},
+        {0,
+         {"model.layers.0.x.gate_up_proj_blocks", "U8", 3, {2, 2 * FF_4, N_BLOCK * 16}, NULL},
+         N_BLOCK * 32,
+         "tensor 'model.layers.0.x.gate_up_proj_blocks' is [2,128,1120], config.json asks for [2,128,70,16]"},
+        {0,
+         {"model.layers.0.x.gate_up_proj_blocks", "U8", 4, {2, 2 * FF_4, N_BLOCK, 16}, NULL},
+         N_BLOCK * 32 + 16,
+         "tensor 'model.layers.0.x.gate_up_proj_blocks' has MXFP4 blocks of 32, rows have 2256 elements"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture_tensor changed[N_TENSOR_4];
+        struct lk_mixture mixture_of = mixture_4;
+        struct stacked s;
+        memcpy(changed, tensors_4, sizeof changed);
+        changed[cases[i].i_tensor] = cases[i].changed;
+        mixture_of.dim = cases[i].dim;
+        stacked_open(&s, changed, N_TENSOR_4);
+        cr_assert_eq(stack_bind(&s.bind, s.experts, &mixture_of, 0, "x", &s.why), EX_DATAERR);
+        cr_assert_str_eq(s.why.text, cases[i].sentence);
+        stacked_close(&s);
+    }
+}
+
 Test(stack, refused)
 {
     static const struct {
