@@ -32,6 +32,12 @@ def config(**changes):
     return json.dumps({k: v for k, v in {**CONFIG, **changes}.items() if v != "absent"}).encode()
 
 
+def gpt_oss(**changes):
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "truncate": False}
+    return config(**{"model_type": "gpt_oss", "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 8,
+                     "rope_scaling": yarn, **changes})
+
+
 def misshapen(header):
     header["model.layers.1.mlp.up_proj.weight"]["shape"] = [64, 96]
 
@@ -81,6 +87,11 @@ CASES = (
     ("experts that are missing", {"config.json": config(model_type="mixtral", num_local_experts=4,
                                                         num_experts_per_tok=2)}, (), 65,
      ("block_sparse_moe", "missing")),
+    ("biases that are missing", {"config.json": gpt_oss()}, (), 65, ("self_attn.q_proj.bias", "missing")),
+    ("a clamp of another height", {"config.json": gpt_oss(swiglu_limit=6.5)}, (), 65, ("swiglu_limit", "6.5", "7")),
+    ("weights of another quantization", {"config.json": gpt_oss(quantization_config={"quant_method": "awq"})}, (), 65,
+     ("awq", "mxfp4")),
+    ("gpt-oss without RoPE scaling", {"config.json": gpt_oss(rope_scaling="absent")}, (), 65, ("rope_scaling",)),
     ("LongRoPE without its lists", {"config.json": config(model_type="phi3", rope_scaling={"type": "longrope"})}, (),
      65, ("short_factor",)),
     ("a size is text", {"config.json": config(hidden_size="64")}, (), 65, ("hidden_size",)),
@@ -158,6 +169,25 @@ with tempfile.TemporaryDirectory() as directory:
         contains(sentence(fixture.run("--check", "--model", path), 65), path)
         os.mkdir(directory + "/empty")
         contains(sentence(fixture.run("--check", "--model", directory + "/empty"), 66), directory + "/empty")
+
+    for part in ("self_attn.sinks", "mlp.router.bias", "mlp.experts.gate_up_proj", "mlp.experts.down_proj_bias"):
+        if not models.TESTDATA:
+            skip("gpt-oss without " + part, "LORCH_TESTDATA is not set")
+            continue
+
+        @point("gpt-oss without " + part)
+        def _():
+            golden = models.TESTDATA + "/golden/gpt_oss"
+            name = "model.layers.2." + part
+            with open(golden + "/model.safetensors", "rb") as file:
+                data = file.read()
+            n_header = struct.unpack("<Q", data[:8])[0]
+            check(data[8 : 8 + n_header].count(b'"%s"' % name.encode()) == 1, "the model has no " + name)
+            other = b'"%s"' % ("x" * len(name)).encode()
+            data = data[: 8 + n_header].replace(b'"%s"' % name.encode(), other) + data[8 + n_header :]
+            with open(golden + "/config.json", "rb") as file:
+                model = model_with(directory, {"config.json": file.read(), "model.safetensors": data})
+            contains(sentence(fixture.run("--check", "--model", model), 65), "tensor '%s' is missing" % name)
 
     @point("a pipe instead of the weights is not waited for")
     def _():

@@ -97,10 +97,19 @@ else:
                 ("mixtral", "experts        4, of which a token takes 2, inner width 96, in 3 of 3 layers\n"),
                 ("qwen2_moe-mixed", "experts        6, of which a token takes 3, inner width 32, in 1 of 3 layers\n"),
                 ("gemma3", "window         8 tokens, in 5 of 7 layers\n"),
-                ("mistral-window", "window         8 tokens, in 3 of 3 layers\n")):
+                ("mistral-window", "window         8 tokens, in 3 of 3 layers\n"),
+                ("gpt_oss", "experts        4, of which a token takes 2, inner width 96, in 3 of 3 layers\n"
+                            "window         8 tokens, in 2 of 3 layers\n")):
             out = fixture.run("--check", "--model", os.path.join(models.TESTDATA, "golden", name)).stdout
             contains(out, words)
             equal(("experts" in out, "window" in out), ("experts" in words, "window" in words))
+
+    @point("--check tells which weights are copied, --verify looks at them")
+    def _():
+        result = fixture.run("--check", "--verify", "--model", models.TESTDATA + "/golden/gpt_oss-mxfp4")
+        equal((result.returncode, result.stderr), (0, ""))
+        contains(result.stdout, "types          BF16 165424 bytes, MXFP4 117504 bytes\n")
+        contains(result.stdout, "weights             0.3 MiB\n   copied             0.1 MiB\n")
 
 
 @point("LORCH_MODEL names the model where --model does not")

@@ -16,9 +16,9 @@
 enum { MAX_CASE = 64, N_GREEDY = 16, CHUNK = 64, N_LONG = 256 };
 
 /* Names or patterns of the cases that are computed. */
-static const char *const cases[] = {"llama*", "yi",      "mistral*",  "mixtral*",  "qwen2*",
-                                    "qwen3*", "smollm3", "phi*",      "olmo2",     "granite",
-                                    "gemma*", "falcon*", "stablelm*", "gpt_neox*", NULL};
+static const char *const cases[] = {"llama*",    "yi",        "mistral*", "mixtral*", "qwen2*", "qwen3*",
+                                    "smollm3",   "phi*",      "olmo2",    "granite",  "gemma*", "falcon*",
+                                    "stablelm*", "gpt_neox*", "gpt_oss*", NULL};
 
 struct golden {
     struct safetensors *file;

@@ -40,6 +40,55 @@ Test(arch, find)
     }
 }
 
+/* The sizes of gpt-oss-20b, with something else instead of its clamp or its RoPE scaling. */
+Test(arch, gpt_oss_20b)
+{
+    static const char start[] =
+        "{\"model_type\": \"gpt_oss\", \"hidden_size\": 2880, \"intermediate_size\": 2880, \"head_dim\": 64, "
+        "\"num_hidden_layers\": 24, \"num_attention_heads\": 64, \"num_key_value_heads\": 8, \"vocab_size\": "
+        "201088, "
+        "\"num_local_experts\": 32, \"num_experts_per_tok\": 4, \"rope_theta\": 150000, \"hidden_act\": "
+        "\"silu\"";
+#define YARN                                                                                               \
+    ", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 32.0, \"beta_fast\": 32.0, \"beta_slow\": " \
+    "1.0, "                                                                                                \
+    "\"truncate\": false, \"original_max_position_embeddings\": 4096}"
+    static const struct {
+        const char *rest, *refusal;
+    } cases[] = {
+        {YARN "}", NULL},
+        {YARN ", \"swiglu_limit\": 7.0, \"swiglu_alpha\": 1.702, \"quantization_config\": null}", NULL},
+        {YARN ", \"swiglu_limit\": 6}", "'swiglu_limit' is 6, "},
+        {YARN ", \"swiglu_alpha\": 1}", "'swiglu_alpha' is 1, "},
+        {YARN ", \"quantization_config\": {\"quant_method\": \"mxfp4\"}}", NULL},
+        {YARN ", \"quantization_config\": {\"quant_method\": \"awq\"}}", "by 'awq', this"},
+        {YARN ", \"quantization_config\": {}}", "by '(not a string)'"},
+        {YARN ", \"quantization_config\": 4}", "'quantization_config' is set"},
+        {YARN ", \"layer_types\": [\"full_attention\"]}", "layer_types has 1 entries"},
+        {", \"swiglu_limit\": 7}", "'rope_scaling' is missing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        struct json *root = NULL;
+        struct why why = {""};
+        const struct arch *arch = NULL;
+        struct arena arena = ARENA_NULL;
+        struct arch_shape shape;
+        void *self;
+        int n = snprintf(text, sizeof text, "%s%s", start, cases[i].rest);
+        cr_assert_eq(json_parse(&root, text, (size_t)n, &why), 0, "%s", why.text);
+        cr_assert_eq(arch_find(root, &arch, &why), 0);
+        int r = arch->read_config(root, &arena, &shape, &self, &why);
+        cr_assert_eq(r, cases[i].refusal ? EX_DATAERR : 0, "%zu: %s", i, why.text);
+        if (cases[i].refusal)
+            cr_assert(strstr(why.text, cases[i].refusal), "%s", why.text);
+        else
+            cr_assert(shape.n_ctx == 131072 && shape.window[0] == 128 && shape.window[23] == 0);
+        json_free(root);
+        arena_deinit(&arena);
+    }
+}
+
 enum { MAX_CONFIG = 1 << 20 };
 
 #define UNKNOWN "not known here; known are: llama, "
