@@ -92,6 +92,7 @@ static int read_flags(struct falcon *m, const struct json *config, struct why *w
 static int falcon_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                               void **ret_self, struct why *why)
 {
+    static const char *const refused[] = {"apply_residual_connection_post_layernorm", NULL};
     bool is_older = json_get(config, "n_layer");
     struct shape_names names = {.dim = "hidden_size",
                                 .n_layer = is_older ? "n_layer" : "num_hidden_layers",
@@ -112,6 +113,7 @@ static int falcon_read_config(const struct json *config, struct arena *arena, st
         return -ENOMEM;
     dense_choose_gelu(config, &want, &m->act);
     int r = dense_read_config(config, &want, arena, &m->dense, why);
+    r = r ? r : shape_refuse(config, refused, why);
     r = r ? r : read_flags(m, config, why);
     if (r)
         return r;

@@ -92,7 +92,7 @@ static int gemma3_read_config(const struct json *config, struct arena *arena, st
                                            .acts = dense_gelu_tanh,
                                            .layer_type = "full_attention"};
     static const char *const refused[] = {"attention_bias", "attn_logit_softcapping",
-                                          "final_logit_softcapping", "use_bidirectional_attention", NULL};
+                                          "final_logit_softcapping", NULL};
     double scalar = 256;
     int32_t size;
     struct gemma3 *m = arena_array(arena, 1, sizeof *m);

@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sysexits.h>
 
 #include "kernels/backend.h"
 #include "src/model/arch.h"
@@ -96,6 +97,8 @@ static int qwen2_moe_read_config(const struct json *config, struct arena *arena,
                                  void **ret_self, struct why *why)
 {
     static const struct dense_want want = {.n_ctx = 32768, .theta = 10000, .eps = 1e-6};
+    /* Which layers have a window without layer_types, versions of the reference disagree on. */
+    static const char *const unless_listed[] = {"use_sliding_window", NULL};
     struct qwen2_moe *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
@@ -107,7 +110,13 @@ static int qwen2_moe_read_config(const struct json *config, struct arena *arena,
     m->layers = arena_array(arena, (size_t)n_layer, sizeof *m->layers);
     if (!m->window || !m->layers)
         return -ENOMEM;
-    r = window_read_qwen(config, m->window, n_layer, why);
+    if (!json_get(config, "layer_types"))
+        r = shape_refuse(config, unless_listed, why);
+    r = r ? r : window_read_qwen(config, m->window, n_layer, why);
+    bool has_bias = true;
+    r = r ? r : json_get_bool(config, "qkv_bias", &has_bias, why);
+    if (!r && !has_bias)
+        r = why_set(why, EX_DATAERR, "'qkv_bias' is false, which this architecture does not implement");
     r = r ? r : qwen2_moe_read_mixture(config, arena, m, why);
     if (r)
         return r;

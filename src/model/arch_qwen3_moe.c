@@ -3,9 +3,9 @@
  * Yang et al. 2025, "Qwen3 Technical Report". Qwen3's block; each position uses a few of many small
  * feed-forward networks, which a router chooses.
  *
- * From config.json: what src/model/dense.h reads; use_sliding_window and what belongs to it
- * (src/model/window.h); num_experts, num_experts_per_tok, moe_intermediate_size, norm_topk_prob,
- * decoder_sparse_step, mlp_only_layers (src/model/mixture.h).
+ * From config.json: what src/model/dense.h reads; use_sliding_window and sliding_window, of every layer;
+ * num_experts, num_experts_per_tok, moe_intermediate_size, norm_topk_prob, decoder_sparse_step,
+ * mlp_only_layers (src/model/mixture.h).
  *
  * Peculiar: layers without a mixture have a feed-forward network of intermediate_size. */
 #include "config.h"
@@ -43,7 +43,6 @@ struct qwen3_moe_layer {
 
 struct qwen3_moe {
     struct dense dense;
-    int32_t *window;           /* [n_layer]: positions a layer sees; 0: all */
     struct lk_mixture mixture; /* each layer's has its own experts */
 
     struct lk_mat embed;            /* [n_vocab][dim] */
@@ -95,15 +94,18 @@ static int qwen3_moe_read_config(const struct json *config, struct arena *arena,
     if (r)
         return r;
     int32_t n_layer = m->dense.shape.n_layer;
-    m->window = arena_array(arena, (size_t)n_layer, sizeof *m->window);
     m->layers = arena_array(arena, (size_t)n_layer, sizeof *m->layers);
-    if (!m->window || !m->layers)
+    if (!m->layers)
         return -ENOMEM;
-    r = window_read_qwen(config, m->window, n_layer, why);
+    bool is_used = false;
+    int32_t window = 0;
+    r = json_get_bool(config, "use_sliding_window", &is_used, why);
+    r = r ? r : window_read_size(config, 4096, &window, why);
+    m->dense.attn.window = is_used ? window : 0;
+    r = r ? r : window_of_all(m->dense.attn.window, arena, &m->dense.shape);
     r = r ? r : qwen3_moe_read_mixture(config, arena, m, why);
     if (r)
         return r;
-    m->dense.shape.window = m->window;
     *ret_shape = m->dense.shape;
     *ret_self = m;
     return 0;
@@ -214,7 +216,6 @@ static void qwen3_moe_forward(const void *self, const struct arch_step *step)
         const struct qwen3_moe_layer *l = &m->layers[i];
         struct lk_attn attn = m->dense.attn;
         attn.layer = i;
-        attn.window = m->window[i];
         ops->trace(be, "hidden", i, s.x, n_row, dim);
 
         ops->rmsnorm(be, s.normed, s.x, l->attn_norm, n_row, dim, eps);

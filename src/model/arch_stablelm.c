@@ -5,7 +5,7 @@
  *
  * From config.json: what src/model/dense.h reads, with layer_norm_eps; use_qkv_bias; qk_layernorm (each head
  * of the queries and keys has a norm of its own, without bias); use_parallel_residual (attention and
- * feed-forward read the same norm, side by side).
+ * feed-forward read the same norm, side by side); of older files norm_eps and rope_pct.
  *
  * Peculiar: the 12B has both of the last two. */
 #include "config.h"
@@ -66,12 +66,15 @@ static int take_layers(struct stablelm *m, struct arena *arena)
 static int stablelm_read_config(const struct json *config, struct arena *arena, struct arch_shape *ret_shape,
                                 void **ret_self, struct why *why)
 {
-    static const struct dense_want want = {
-        .n_ctx = 4096, .theta = 10000, .eps = 1e-5, .part = 0.25, .eps_key = "layer_norm_eps"};
+    struct dense_want want = {.n_ctx = 4096,
+                              .theta = 10000,
+                              .eps = 1e-5,
+                              .eps_key = json_get(config, "norm_eps") ? "norm_eps" : "layer_norm_eps"};
     struct stablelm *m = arena_array(arena, 1, sizeof *m);
     if (!m)
         return -ENOMEM;
-    int r = dense_read_config(config, &want, arena, &m->dense, why);
+    int r = shape_read_positive(config, "rope_pct", 1, 0.25, &want.part, why);
+    r = r ? r : dense_read_config(config, &want, arena, &m->dense, why);
     r = r ? r : json_get_bool(config, "use_qkv_bias", &m->has_bias, why);
     r = r ? r : json_get_bool(config, "qk_layernorm", &m->has_qk_norm, why);
     r = r ? r : json_get_bool(config, "use_parallel_residual", &m->is_parallel, why);

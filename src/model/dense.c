@@ -44,6 +44,7 @@ static int check_quantization(const struct json *config, const char *known, stru
 int dense_read_config(const struct json *config, const struct dense_want *want, struct arena *arena,
                       struct dense *ret_dense, struct why *why)
 {
+    static const char *const refused[] = {"use_bidirectional_attention", NULL};
     const char *eps_key = want->eps_key ? want->eps_key : "rms_norm_eps";
     const char *act_key = want->act_key ? want->act_key : "hidden_act";
     struct dense d = {.is_tied = want->is_tied};
@@ -52,6 +53,7 @@ int dense_read_config(const struct json *config, const struct dense_want *want, 
     double eps = want->eps;
     int r = shape_read(config, want->names, want->n_ctx, s, why);
     r = r ? r : shape_check_act(config, act_key, want->acts ? want->acts : silu, why);
+    r = r ? r : shape_refuse(config, refused, why);
     r = r ? r : check_quantization(config, want->quant_method, why);
     r = r ? r : shape_read_positive(config, eps_key, 1, eps, &eps, why);
     r = r ? r : json_get_bool(config, "tie_word_embeddings", &d.is_tied, why);

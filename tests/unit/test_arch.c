@@ -89,6 +89,93 @@ Test(arch, gpt_oss_20b)
     }
 }
 
+/* A small model of a kind, with one more field. */
+static int read_small(const char *model_type, const char *field, struct arena *arena,
+                      struct arch_shape *ret_shape, struct why *why)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{\"model_type\": \"%s\", \"hidden_size\": 64, \"intermediate_size\": 96, "
+             "\"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"vocab_size\": 320, "
+             "\"num_experts\": 4, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32, "
+             "\"shared_expert_intermediate_size\": 32, %s}",
+             model_type, field);
+    struct json *config = NULL;
+    const struct arch *arch = NULL;
+    void *self;
+    cr_assert_eq(json_parse(&config, text, strlen(text), why), 0, "%s", why->text);
+    cr_assert_eq(arch_find(config, &arch, why), 0, "%s", why->text);
+    int r = arch->read_config(config, arena, ret_shape, &self, why);
+    json_free(config);
+    return r;
+}
+
+/* Fields that would change the computation, where it does not implement them. */
+Test(arch, refusals)
+{
+    static const char *const cases[][3] = {
+        {"qwen2_moe", "\"use_sliding_window\": true", "'use_sliding_window' is set"},
+        {"qwen2_moe", "\"qkv_bias\": false", "'qkv_bias' is false"},
+        {"qwen3", "\"attention_bias\": true", "'attention_bias' is set"},
+        {"gemma", "\"use_bidirectional_attention\": true", "'use_bidirectional_attention' is set"},
+        {"gemma2", "\"use_bidirectional_attention\": true", "'use_bidirectional_attention' is set"},
+        {"gemma3_text", "\"use_bidirectional_attention\": true", "'use_bidirectional_attention' is set"},
+        {"gemma3_text", "\"attn_logit_softcapping\": 50.0", "'attn_logit_softcapping' is set"},
+        {"llama", "\"quantization_config\": {}", "'quantization_config' is set"},
+        {"falcon", "\"apply_residual_connection_post_layernorm\": true",
+         "'apply_residual_connection_post_layernorm' is set"},
+        {"stablelm_epoch", "\"norm_eps\": -1", "'norm_eps' is -1"},
+        {"stablelm_epoch", "\"rope_pct\": 2", "'rope_pct' is 2"},
+        {"stablelm_epoch", "\"rope_pct\": 0.2", "heads of 16 have 3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = ARENA_NULL;
+        struct arch_shape shape;
+        struct why why = {""};
+        cr_expect_eq(read_small(cases[i][0], "\"x\": 0", &arena, &shape, &why), 0, "%s: %s", cases[i][0],
+                     why.text);
+        cr_expect_eq(read_small(cases[i][0], cases[i][1], &arena, &shape, &why), EX_DATAERR, "%s",
+                     cases[i][1]);
+        cr_expect(strstr(why.text, cases[i][2]), "%s: %s", cases[i][1], why.text);
+        arena_deinit(&arena);
+    }
+}
+
+/* Which layers have a window, of those that golden cases do not have. */
+Test(arch, windows)
+{
+    static const struct {
+        const char *model_type, *field;
+        int32_t want[4];
+    } cases[] = {
+        {"mixtral", "\"sliding_window\": 8", {8, 8, 8, 8}},
+        {"mixtral", "\"x\": 0", {0}},
+        {"qwen3",
+         "\"use_sliding_window\": true, \"sliding_window\": 8, \"max_window_layers\": 1",
+         {0, 8, 8, 8}},
+        {"qwen3_moe",
+         "\"use_sliding_window\": true, \"sliding_window\": 8, \"max_window_layers\": 1",
+         {8, 8, 8, 8}},
+        {"qwen3_moe", "\"use_sliding_window\": true", {4096, 4096, 4096, 4096}},
+        {"qwen3_moe", "\"sliding_window\": 8", {0}},
+        {"qwen2_moe",
+         "\"use_sliding_window\": true, \"sliding_window\": 8, \"layer_types\": [\"sliding_attention\", "
+         "\"full_attention\", \"sliding_attention\", \"full_attention\"]",
+         {8, 0, 8, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena arena = ARENA_NULL;
+        struct arch_shape shape;
+        struct why why = {""};
+        cr_assert_eq(read_small(cases[i].model_type, cases[i].field, &arena, &shape, &why), 0, "%s",
+                     why.text);
+        for (int k = 0; k < 4; k++)
+            cr_expect_eq(shape.window ? shape.window[k] : 0, cases[i].want[k], "%s, %s: layer %d",
+                         cases[i].model_type, cases[i].field, k);
+        arena_deinit(&arena);
+    }
+}
+
 enum { MAX_CONFIG = 1 << 20 };
 
 #define UNKNOWN "not known here; known are: llama, "
