@@ -58,7 +58,7 @@ static int take_member(const char *key, struct jinja_value v, struct chat_templa
         *ret_has_generation = true;
         return take_bool(v, key, &in->add_generation_prompt, why);
     }
-    return why_set(why, EX_DATAERR, "'%.100s' is not a known member", key);
+    return why_set(why, EX_DATAERR, "'%s' is not a known member", key);
 }
 
 static int take_conversation(struct jinja_value v, struct chat_template_input *in, struct why *why)
@@ -71,8 +71,10 @@ static int take_conversation(struct jinja_value v, struct chat_template_input *i
     else if (v.kind != JINJA_DICT)
         return why_set(why, EX_DATAERR, "a conversation is an array of messages, or an object that has one");
     for (size_t i = 0; v.kind == JINJA_DICT && i < v.dict->n; i++) {
-        int r = take_member(v.dict->entries[i].key.string->text, v.dict->entries[i].value, in,
-                            &has_generation, why);
+        const struct jinja_string *key = v.dict->entries[i].key.string;
+        char name[64]; /* a longer one is none of ours */
+        snprintf(name, sizeof name, "%.*s", (int)(key->n < sizeof name ? key->n : sizeof name), key->text);
+        int r = take_member(name, v.dict->entries[i].value, in, &has_generation, why);
         if (r)
             return r;
     }

@@ -100,6 +100,9 @@ with tempfile.TemporaryDirectory() as directory:
         answers = lines([row for bad in wrong for row in (bad, {"messages": TALK})], "--template", echo)
         equal([list(answer) for answer in answers[::2]], [["error"]] * len(wrong))
         equal(answers[1::2], [{"prompt": "[user:Hi]>"}] * len(wrong))
+        for n in (63, 64, 65, 200):
+            equal(lines([{"k" * n: "value", "messages": []}], "--template", echo)[0]["error"],
+                  "'%s' is not a known member" % ("k" * min(n, 63)))
 
     @point("an error of a template has its file, line and column")
     def _():
