@@ -115,9 +115,52 @@ static void check_job(struct request *request)
         request_fault(request, "top_logprobs", "conflict", "needs logprobs");
 }
 
+/* Fields that say something only beside another one. */
+static void check_needs(struct request *request, enum proto_field needed, const enum proto_field *fields,
+                        size_t n)
+{
+    for (size_t i = 0; i < n && !is_given(request, needed); i++)
+        if (is_given(request, fields[i]))
+            request_fault(request, proto_field(fields[i])->key, "conflict", "needs %s",
+                          proto_field(needed)->key);
+}
+
+static void check_count(struct request *request)
+{
+    static const enum proto_field of_text[] = {PROTO_COUNT_PARSE_SPECIAL, PROTO_COUNT_INVALID_UTF8},
+                                  of_messages[] = {
+                                      PROTO_COUNT_TOOLS,
+                                      PROTO_COUNT_TOOL_CHOICE,
+                                      PROTO_COUNT_ADD_GENERATION_PROMPT,
+                                      PROTO_COUNT_CONTINUE_FINAL_MESSAGE,
+                                      PROTO_COUNT_CHAT_TEMPLATE_KWARGS,
+                                      PROTO_COUNT_REASONING_EFFORT,
+                                  };
+    check_needs(request, PROTO_COUNT_CONTENT, of_text, sizeof of_text / sizeof *of_text);
+    check_needs(request, PROTO_COUNT_MESSAGES, of_messages, sizeof of_messages / sizeof *of_messages);
+}
+
+/* A variable that the request has a field for would be lost without a word. */
+static void check_variables(struct request *request)
+{
+    static const char *const taken[] = {"messages", "tools", "add_generation_prompt",
+                                        "continue_final_message", "reasoning_effort"};
+    const struct msg_value *variables =
+        request_value(request, proto_same(request->verb, PROTO_CHAT_CHAT_TEMPLATE_KWARGS));
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        /* The effort is a variable like any other, but not twice. */
+        bool may_be = !strcmp(taken[i], "reasoning_effort") && !msg_get(request->msg.root, taken[i]);
+        char name[64];
+        snprintf(name, sizeof name, "chat_template_kwargs.%s", taken[i]);
+        if (!may_be && msg_get(variables, taken[i]))
+            request_fault(request, name, "conflict", "is what the field %s says", taken[i]);
+    }
+}
+
 static void check_conversation(struct request *request)
 {
     enum proto_message verb = request->verb;
+    check_variables(request);
     enum proto_field messages = proto_same(verb, PROTO_CHAT_MESSAGES);
     if (request_has(request, messages) && request_count(request, messages) == 0)
         request_fault(request, "messages", "count", "has no elements, must have one at least");
@@ -148,6 +191,7 @@ static void check_together(struct request *request)
         break;
     case PROTO_COUNT:
         check_one_of(request, PROTO_COUNT_CONTENT, PROTO_COUNT_MESSAGES);
+        check_count(request);
         check_conversation(request);
         check_text(request, PROTO_COUNT_CONTENT, PROTO_COUNT_INVALID_UTF8);
         break;

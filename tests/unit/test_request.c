@@ -163,6 +163,16 @@ static const struct {
      "choice: tool_choice must be one of auto|none"},
     {"84" CHAT "91 82" USER "a7'content' a0 b4'chat_template_kwargs' 90",
      "type: chat_template_kwargs is an array, must be a map"},
+    {"84" CHAT "91 82" USER "a7'content' a0 b4'chat_template_kwargs' 82 a9'bos_token' a1'x' "
+     "b0'reasoning_effort' 05",
+     ""},
+    {"84" CHAT "91 82" USER "a7'content' a0 b4'chat_template_kwargs' 82 a5'tools' 90 "
+     "b5'add_generation_prompt' c2",
+     "conflict: chat_template_kwargs.tools is what the field tools says\n"
+     "conflict: chat_template_kwargs.add_generation_prompt is what the field add_generation_prompt says"},
+    {"85" CHAT "91 82" USER "a7'content' a0 b4'chat_template_kwargs' 81 b0'reasoning_effort' a3'low' "
+     "b0'reasoning_effort' a3'low'",
+     "conflict: chat_template_kwargs.reasoning_effort is what the field reasoning_effort says"},
     {"85" CHAT "91 82" USER "a7'content' a0 b5'add_generation_prompt' c3 b6'continue_final_message' c3",
      "conflict: continue_final_message and add_generation_prompt exclude each other"},
     {"84" CHAT "91 82" USER "a7'content' a0 aa'max_tokens' ff",
@@ -172,6 +182,11 @@ static const struct {
     {"82 a4'type' a5'count' a2'id' 01", "missing: content or messages must be given"},
     {"83 a4'type' a5'count' a2'id' 01 a8'messages' 90",
      "count: messages has no elements, must have one at least"},
+    {"85 a4'type' a5'count' a2'id' 01 a7'content' a0 a5'tools' 90 b5'add_generation_prompt' c2",
+     "conflict: tools needs messages\nconflict: add_generation_prompt needs messages"},
+    {"85 a4'type' a5'count' a2'id' 01 a8'messages' 91 82" USER "a7'content' a0 ad'parse_special' c3 "
+     "ab'add_special' c3",
+     "conflict: parse_special needs content"},
 
     /* No verb of ours: the id is good, so the connection stays. */
     {"82 a4'type' a4'done' a2'id' 01", "choice: type is not a verb of this server"},
