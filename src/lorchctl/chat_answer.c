@@ -10,7 +10,7 @@
 
 #include "proto/frame.h"
 
-static const char dim[] = "\033[2m", plain[] = "\033[0m";
+static const char dim[] = "\033[2m", plain[] = "\033[0m", plain_line[] = "\033[0m\n";
 
 /* Whether thoughts can be told from the answer by their looks. */
 static bool may_dim(void)
@@ -61,6 +61,22 @@ static size_t control(const char *text, size_t n)
     return c == 0xc2 && n > 1 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
 }
 
+/* What would end the line now. */
+static void note_line(struct answer *a)
+{
+    const bool is_dim = a->is_thinking && a->can_dim, ended = a->last == '\n';
+    a->conn.line_end = !a->is_terminal ? NULL : is_dim ? (ended ? plain : plain_line) : (ended ? NULL : "\n");
+}
+
+static void end_line(struct answer *a)
+{
+    if (a->conn.line_end)
+        fputs(a->conn.line_end, stdout);
+    else if (a->any && (a->is_terminal ? a->cancelled : a->last != '\n'))
+        putchar('\n'); /* the terminal has shown ^C */
+    fflush(stdout);
+}
+
 static void show(struct answer *a, const char *text, size_t n)
 {
     if (!a->is_terminal) {
@@ -74,6 +90,7 @@ static void show(struct answer *a, const char *text, size_t n)
     }
     a->last = n ? text[n - 1] : a->last;
     a->any = a->any || n;
+    note_line(a);
 }
 
 static void end_thoughts(struct answer *a)
@@ -128,7 +145,7 @@ static bool take_frame(struct answer *a)
             take_token(a, frame);
     } else if (msg_is(type, "error")) {
         out_progress_clear(&a->progress);
-        a->status = conn_error(frame);
+        a->status = conn_error(&a->conn);
         return true;
     } else if (msg_is(type, "done")) {
         a->chat->has_stats = true;
@@ -185,11 +202,7 @@ int chat_answer(struct chat *chat)
     if (r == 0)
         r = receive(&a);
     out_progress_clear(&a.progress);
-    if (a.is_thinking && a.can_dim)
-        fputs(plain, stdout);
-    if (a.any && (a.last != '\n' || a.cancelled))
-        putchar('\n'); /* the terminal has shown ^C */
-    fflush(stdout);
+    end_line(&a);
     if (r == 0 || r == CHAT_INTERRUPTED) {
         int added = add(&a);
         r = added ? added : r;

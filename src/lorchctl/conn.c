@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,21 @@ int conn_wait(int fd)
     return n_ready >= 0 ? 0 : errno == EINTR ? CONN_SIGNALLED : EX_OSERR;
 }
 
+/* Says what is wrong, on a line of its own. */
+static void __attribute__((format(printf, 2, 3))) complain(struct conn *conn, const char *format, ...)
+{
+    va_list args;
+    if (conn->line_end) {
+        fputs(conn->line_end, stdout);
+        fflush(stdout);
+        conn->line_end = NULL;
+    }
+    fputs("lorchctl: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+}
+
 /* Waits for bytes and reads some: 0, CONN_INTERRUPTED or a status. */
 static int read_some(struct conn *conn)
 {
@@ -163,15 +179,14 @@ static int read_some(struct conn *conn)
     if (r)
         return r == CONN_SIGNALLED ? 0 : r;
     if (buf_reserve(&conn->in, READ_SIZE)) {
-        fprintf(stderr, "lorchctl: the server sent more than a frame may hold, or memory ran out\n");
+        complain(conn, "the server sent more than a frame may hold, or memory ran out\n");
         return EX_PROTOCOL;
     }
     ssize_t n = recv(conn->fd, conn->in.data + conn->in.n, READ_SIZE, 0);
     if (n < 0 && errno == EINTR)
         return 0;
     if (n <= 0) {
-        fprintf(stderr, "lorchctl: the server closed the connection%s%s\n", n ? ": " : "",
-                n ? strerror(errno) : "");
+        complain(conn, "the server closed the connection%s%s\n", n ? ": " : "", n ? strerror(errno) : "");
         return EX_IOERR;
     }
     conn->in.n += (size_t)n;
@@ -196,12 +211,12 @@ int conn_receive(struct conn *conn)
             continue;
         }
         if (r) {
-            fprintf(stderr, "lorchctl: the server sent a frame of %zu bytes, at most %d are allowed\n", n,
-                    FRAME_MAX_OUT);
+            complain(conn, "the server sent a frame of %zu bytes, at most %d are allowed\n", n,
+                     FRAME_MAX_OUT);
             return EX_PROTOCOL;
         }
         if (msg_open(&conn->msg, body, n, &why)) {
-            fprintf(stderr, "lorchctl: the server sent a malformed frame: %s\n", why.text);
+            complain(conn, "the server sent a malformed frame: %s\n", why.text);
             return EX_PROTOCOL;
         }
         conn->used = FRAME_HEADER + n;
@@ -209,15 +224,16 @@ int conn_receive(struct conn *conn)
     }
 }
 
-int conn_error(const struct msg_value *frame)
+int conn_error(struct conn *conn)
 {
+    const struct msg_value *frame = conn->msg.root;
     size_t n_code, n_message, n;
     const char *code = msg_bytes(msg_get(frame, "code"), &n_code);
     const char *message = msg_bytes(msg_get(frame, "message"), &n_message);
     const struct msg_value *faults = msg_get(msg_get(frame, "detail"), "faults");
     char name[64] = "";
     snprintf(name, sizeof name, "%.*s", (int)n_code, code ? code : "");
-    fprintf(stderr, "lorchctl: %.*s (%s)\n", (int)n_message, message ? message : "", name);
+    complain(conn, "%.*s (%s)\n", (int)n_message, message ? message : "", name);
     /* One fault is the message itself; of several, the message is a summary. */
     for (size_t i = 0; msg_count(faults) > 1 && i < msg_count(faults); i++) {
         message = msg_bytes(msg_get(msg_at(faults, i), "message"), &n);
@@ -232,7 +248,7 @@ int conn_reply(struct conn *conn)
     int r = conn_receive(conn);
     if (r)
         return r == CONN_INTERRUPTED ? 130 : r;
-    return msg_is(msg_get(conn->msg.root, "type"), "error") ? conn_error(conn->msg.root) : 0;
+    return msg_is(msg_get(conn->msg.root, "type"), "error") ? conn_error(conn) : 0;
 }
 
 int conn_ask(struct conn *conn, enum proto_message verb)

@@ -14,6 +14,9 @@ struct conn {
     struct buf in;
     size_t used;    /* bytes of `in` that belong to the frame handed out last */
     struct msg msg; /* that frame */
+    /* What ends the line that standard output, a terminal, is in the middle of; NULL: it is in none. It is
+     * printed, and NULL again, before a failure is told. */
+    const char *line_end;
 };
 
 enum {
@@ -44,5 +47,5 @@ int conn_ask(struct conn *conn, enum proto_message verb);
 /* Receives the reply to a request that was sent. */
 int conn_reply(struct conn *conn);
 
-/* Prints an error frame; returns its exit status. */
-int conn_error(const struct msg_value *frame);
+/* Prints the frame that was received, an error; returns its exit status. */
+int conn_error(struct conn *conn);

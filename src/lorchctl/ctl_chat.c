@@ -13,6 +13,7 @@
 /* Tells whom one is talking to; a server that cannot chat is better known at once. */
 static int greet(const struct chat *chat)
 {
+    static const char loading[] = "The model is being loaded";
     struct conn conn;
     size_t n;
     int r = conn_open(&conn, chat->options->values[CTL_OPTION_SOCKET]);
@@ -27,8 +28,8 @@ static int greet(const struct chat *chat)
                 (int)n, name);
         r = EX_UNAVAILABLE;
     } else if (r == 0 && chat->is_interactive) {
-        printf("%.*s. /help lists commands, Ctrl-D leaves.\n", name ? (int)n : 24,
-               name ? name : "The model is being loaded");
+        printf("%.*s. /help lists commands, Ctrl-D leaves.\n", name ? (int)n : (int)strlen(loading),
+               name ? name : loading);
     }
     conn_close(&conn);
     return r;

@@ -89,6 +89,7 @@ static void show_token(struct run *run, const struct msg_value *frame)
             run->last = '0';
         }
     }
+    run->conn.line_end = run->last != '\n' && isatty(STDOUT_FILENO) ? "\n" : NULL;
     fflush(stdout);
 }
 
@@ -108,7 +109,7 @@ static bool take_frame(struct run *run)
     }
     if (msg_is(type, "error")) {
         out_progress_clear(&run->progress);
-        run->status = conn_error(frame);
+        run->status = conn_error(&run->conn);
         return true;
     }
     if (!msg_is(type, "done"))

@@ -2,11 +2,14 @@
 """lorchctl chat at a terminal: editing, completion, history, Ctrl-C, and what is shown how."""
 
 import os
+import socket
 import stat
+import struct
 import tempfile
+import threading
 
 import daemon as fixture
-from daemon import Daemon
+from daemon import Daemon, lorch
 import models
 from tap import check, contains, done, equal, point
 from terminal import CTRL_A, CTRL_C, CTRL_D, TAB, UP, Terminal, plain
@@ -184,5 +187,36 @@ with tempfile.TemporaryDirectory() as directory:
                         terminal.wait("> ")
                         terminal.type("Well?\n")
                         contains(terminal.wait("\n> "), dim + "Hm." + end + "\r\n\r\nYes?[2J?.\r\n")
+
+def serve(listener, frames):
+    """A server whose model is still being loaded; it answers a question with these frames, and then closes."""
+    for answer in ([{"type": "hello", "protocol": 1, "state": "loading"}], frames):
+        connection = listener.accept()[0]
+        with connection, connection.makefile("rwb") as file:
+            file.read(struct.unpack(">I", file.read(4))[0])
+            for frame in answer:
+                body = lorch.pack(frame)
+                file.write(struct.pack(">I", len(body)) + body)
+
+
+@point("what goes wrong in an answer is told on a line of its own, and not dimmed")
+def _():
+    token, thought = {"type": "token", "id": 1, "content": "Half"}, {"type": "token", "id": 1, "reasoning_content": "Hm"}
+    error = {"type": "error", "id": 1, "code": "internal", "message": "it broke"}
+    closed = "lorchctl: the server closed the connection\r\n> "
+    for frames, want in (([token], "\r\nHalf\r\n" + closed), ([], "\r\n" + closed),
+                         ([thought], "\x1b[2mHm\x1b[0m\r\n" + closed),
+                         ([dict(token, content="Half\n")], "\r\nHalf\r\n" + closed),
+                         ([token, error], "\r\nHalf\r\nlorchctl: it broke (internal)\r\n> ")):
+        with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as listener:
+            path = os.path.join(directory, "socket")
+            listener.bind(path)
+            listener.listen()
+            threading.Thread(target=serve, args=(listener, frames), daemon=True).start()
+            with Terminal([fixture.LORCHCTL, "-H", path, "chat", "--no-history"]) as terminal:
+                contains(terminal.wait("> "), "The model is being loaded. /help")
+                terminal.type("Well?\n")
+                contains(terminal.wait(want[-20:]), want)
+
 
 done()
