@@ -61,15 +61,37 @@ static int run_help(struct chat *chat, char *arguments)
     return 0;
 }
 
-static int run_load(struct chat *chat, char *arguments)
+/* The file that is called so: a tilde is the home, as in a shell. NULL: out of memory, printed. */
+static char *path_of(const char *name)
 {
-    struct why why;
-    int r = chat_talk_load(&chat->talk, arguments, &why);
-    if (r != 0)
-        return fail(r, &why);
+    const char *home = getenv("HOME");
+    char *path;
+    bool is_home = home && !strncmp(name, "~/", 2);
+    if (asprintf(&path, "%s%s", is_home ? home : "", is_home ? name + 1 : name) >= 0)
+        return path;
+    fprintf(stderr, "lorchctl: out of memory\n");
+    return NULL;
+}
+
+/* What came of saving or loading. */
+static int tell(const struct chat *chat, int status, const struct why *why)
+{
+    if (status != 0)
+        return fail(status, why);
     if (chat->is_interactive)
         printf("%zu messages\n", chat->talk.n);
     return 0;
+}
+
+static int run_load(struct chat *chat, char *arguments)
+{
+    struct why why;
+    char *path = path_of(arguments);
+    if (!path)
+        return EX_OSERR;
+    int r = chat_talk_load(&chat->talk, path, &why);
+    free(path);
+    return tell(chat, r, &why);
 }
 
 static int run_quit(struct chat *chat, char *arguments)
@@ -94,12 +116,12 @@ static int run_retry(struct chat *chat, char *arguments)
 static int run_save(struct chat *chat, char *arguments)
 {
     struct why why;
-    int r = chat_talk_save(&chat->talk, arguments, &why);
-    if (r != 0)
-        return fail(r, &why);
-    if (chat->is_interactive)
-        printf("%zu messages\n", chat->talk.n);
-    return 0;
+    char *path = path_of(arguments);
+    if (!path)
+        return EX_OSERR;
+    int r = chat_talk_save(&chat->talk, path, &why);
+    free(path);
+    return tell(chat, r, &why);
 }
 
 static int run_set(struct chat *chat, char *arguments)

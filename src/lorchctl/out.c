@@ -149,17 +149,43 @@ static void table_bytes(FILE *file, double v)
     fprintf(file, i ? "%.1f %s" : "%.0f %s", v, units[i]);
 }
 
+static bool is_number(const struct msg_value *v)
+{
+    enum msg_kind kind = msg_kind(v);
+    return kind == MSG_INT || kind == MSG_FLOAT32 || kind == MSG_FLOAT64;
+}
+
+static bool is_time(const char *key, size_t n, const struct msg_value *v)
+{
+    return is_number(v) && ends_with(key, n, "_ms");
+}
+
+static bool is_bytes(const char *key, size_t n, const struct msg_value *v)
+{
+    return is_number(v) && ends_with(key, n, "_bytes");
+}
+
+/* The unit stands behind the value. */
+static void table_label(FILE *file, const char *key, size_t n, const struct msg_value *v, int indent)
+{
+    size_t n_label = is_time(key, n, v) ? n - strlen("_ms") : is_bytes(key, n, v) ? n - strlen("_bytes") : n;
+    fprintf(file, "%*s", indent, "");
+    for (size_t i = 0; i < n_label; i++)
+        putc(key[i] == '_' ? ' ' : key[i], file);
+    if (msg_kind(v) != MSG_MAP)
+        fprintf(file, "%*s", n_label + (size_t)indent < 22 ? 22 - (int)n_label - indent : 1, "");
+}
+
 static void table_value(FILE *file, const char *key, size_t n_key, const struct msg_value *v)
 {
     size_t n;
     const char *bytes = msg_bytes(v, &n);
     enum msg_kind kind = msg_kind(v);
-    bool number = kind == MSG_INT || kind == MSG_FLOAT32 || kind == MSG_FLOAT64;
     if (kind == MSG_STR)
         fwrite(bytes, 1, n, file);
-    else if (number && ends_with(key, n_key, "_ms"))
+    else if (is_time(key, n_key, v))
         fprintf(file, "%.3f s", msg_float(v, 0) / 1e3);
-    else if (number && (ends_with(key, n_key, "_bytes") || (n_key >= 9 && !memcmp(key, "max_frame", 9))))
+    else if (is_bytes(key, n_key, v) || (is_number(v) && n_key >= 9 && !memcmp(key, "max_frame", 9)))
         table_bytes(file, msg_float(v, 0));
     else if (kind == MSG_BOOL)
         fputs(msg_bool(v, false) ? "yes" : "no", file);
@@ -175,15 +201,12 @@ static void table_rows(FILE *file, const struct msg_value *map, int indent)
         const struct msg_value *v = msg_at(map, i);
         if (!indent && ((n == 4 && !memcmp(key, "type", 4)) || (n == 2 && !memcmp(key, "id", 2))))
             continue;
-        fprintf(file, "%*s", indent, "");
-        for (size_t j = 0; j < n; j++)
-            putc(key[j] == '_' ? ' ' : key[j], file);
+        table_label(file, key, n, v, indent);
         if (msg_kind(v) == MSG_MAP) {
             putc('\n', file);
             table_rows(file, v, indent + 2);
             continue;
         }
-        fprintf(file, "%*s", n + (size_t)indent < 22 ? 22 - (int)n - indent : 1, "");
         table_value(file, key, n, v);
         putc('\n', file);
     }

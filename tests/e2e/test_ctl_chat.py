@@ -148,6 +148,15 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client, tempfile.Tempora
         chat(FOX, "--chat-template-kwargs", '{"a": ' + 9 * "[" + 9 * "]" + "}", want=64)
         chat(FOX, "--chat-template-kwargs", '{"": 1}', want=64)
 
+    @point("a tilde is the home")
+    def _():
+        home = os.path.join(directory, "home")
+        os.mkdir(home)
+        result = daemon.ctl("chat", input=b"/system Be kind.\n/save ~/talk.json\n/load ~/talk.json\n/system\n",
+                            env=fixture.environment(HOME=home))
+        equal((result.returncode, result.stdout, result.stderr), (0, b"Be kind.\n", b""))
+        equal(os.listdir(home), ["talk.json"])
+
     @point("arguments are refused, and a server that is not there is told at once")
     def _():
         contains(chat("", "Hello", want=64), "line by line")

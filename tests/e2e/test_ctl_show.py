@@ -29,12 +29,13 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client:
         equal(set(status), set(client.status()) - {"type", "id"})
         rows = dict(re.split(r"  +", line, maxsplit=1) for line in text("status").splitlines())
         equal((rows["state"], rows["jobs done"], rows["prompt tokens"]), ("ready", "1", "2"))
+        check(re.fullmatch(r"\d+\.\d{3} s", rows["uptime"]), "%r are no seconds" % rows["uptime"])
 
     @point("props: the model's figures")
     def _():
         equal(parsed("props", "--json"), {k: v for k, v in client.props().items() if k not in ("type", "id")})
         table = text("props")
-        for line in ("id +demo-model", "n params +2623744", "n ctx +1024", "max frame +64.0 MiB", "temperature +0.7",
+        for line in ("id +demo-model", "n params +2623744", "n ctx +1024", "max frame +64.0 MiB", r"weight +5\.0 MiB", "temperature +0.7",
                      "tokenizer +yes"):
             check(re.search("^ +%s$" % line, table, re.M), "no '%s' in %s" % (line, table))
 
