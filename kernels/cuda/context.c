@@ -10,6 +10,9 @@
 /* Shared memory that every kernel may use without asking; above it the driver wants to be told. */
 enum { SHARED_UNASKED = 48 << 10 };
 
+/* From this compute capability on, kernels that were compiled for it can wait for their predecessors. */
+enum { OVERLAP_SINCE = 90 };
+
 static int failed(const struct context *c, int code, const char *what, CUresult error, char why[DRIVER_WHY])
 {
     snprintf(why, DRIVER_WHY, "GPU %d (%.60s): %s failed: %s", c->device.ordinal, c->device.name, what,
@@ -145,6 +148,11 @@ int context_find(struct context *c, const char *name, size_t shared_bytes, CUfun
                  c->device.name, name, driver_error(&c->driver, r));
         return CONTEXT_E_FAILED;
     }
+    int compiled_for = 0;
+    r = c->driver.cuFuncGetAttribute(&compiled_for, CU_FUNC_ATTRIBUTE_PTX_VERSION, *ret);
+    if (r)
+        return failed(c, CONTEXT_E_FAILED, "cuFuncGetAttribute", r, why);
+    c->overlaps = compiled_for >= OVERLAP_SINCE && c->device.major * 10 >= OVERLAP_SINCE;
     if (shared_bytes <= SHARED_UNASKED)
         return 0;
     if (shared_bytes > c->device.shared_bytes) {
@@ -170,7 +178,7 @@ int context_run(struct context *c, CUfunction kernel, const struct context_launc
     unsigned n = 0;
     if (launch->cooperative)
         attributes[n++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.value = 1};
-    if (launch->overlap)
+    if (launch->overlap && c->overlaps)
         attributes[n++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                               .value.value = 1};
     const CUlaunchConfig config = {

@@ -21,6 +21,7 @@ struct context {
     CUcontext primary;
     CUmodule module;
     CUstream stream;
+    bool overlaps; /* the GPU and the kernels know how */
 };
 
 /* How a kernel is launched. */
@@ -28,7 +29,8 @@ struct context_launch {
     unsigned grid[3], block[3]; /* 0 counts as 1 */
     unsigned shared_bytes;      /* dynamic shared memory */
     bool cooperative;           /* all blocks resident at once */
-    bool overlap;               /* may start before its predecessor ends, and waits for it by itself (PDL) */
+    bool overlap;               /* may start before its predecessor ends, and waits for it by itself (PDL);
+                                   where the GPU or the image is older than 9.0 it starts afterwards */
 };
 
 /* Opens device `ordinal` and loads an image (a fatbin; archs: what it holds, for a sentence). On failure

@@ -194,26 +194,31 @@ CUresult cuGetErrorName(CUresult e, const char **name)
 }
 CUresult cuDriverGetVersion(int *v)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *v = 13000;
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int *n)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *n = 1;
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice *d, int i)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *d = i;
     return i ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char *name, int size, CUdevice)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     snprintf(name, size_t(size), "host emulator");
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *v = a == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT                ? 4
          : a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR          ? 9
          : a == CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH                ? 1
@@ -223,22 +228,26 @@ CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice)
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *c = reinterpret_cast<CUcontext>(1);
     return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 CUresult cuCtxSynchronize(void)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain_all();
     return CUDA_SUCCESS;
 }
 CUresult cuMemGetInfo_v2(size_t *f, size_t *t)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *t = mem_total();
     *f = *t - mem_used;
     return CUDA_SUCCESS;
@@ -260,6 +269,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 CUresult cuMemFree_v2(CUdeviceptr p)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!p)
         return CUDA_SUCCESS;
     auto i = mem.find(p);
@@ -280,6 +290,7 @@ CUresult cuMemHostAlloc(void **p, size_t n, unsigned)
 CUresult cuMemFreeHost(void *p)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain_all();
     free(p);
     return CUDA_SUCCESS;
@@ -303,6 +314,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *d, CUdeviceptr s, size_t n, CUstream st)
 CUresult cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream st)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!valid(d, n))
         return CUDA_ERROR_INVALID_VALUE;
     return cuemu::submit(st, [=] { memset(reinterpret_cast<void *>(d), v, n); });
@@ -319,6 +331,7 @@ CUresult cuModuleLoadData(CUmodule *m, const void *image)
 CUresult cuModuleUnload(CUmodule m)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain_all();
     delete m;
     return CUDA_SUCCESS;
@@ -326,14 +339,22 @@ CUresult cuModuleUnload(CUmodule m)
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     const cuemu::Kernel *k = cuemu::find_kernel(name);
     if (!k)
         return CUDA_ERROR_NOT_FOUND;
     *f = &m->fn.emplace(name, CUfunc_st{k, 48 * 1024}).first->second;
     return CUDA_SUCCESS;
 }
+CUresult cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction)
+{
+    FAIL(CUDA_ERROR_INVALID_VALUE);
+    *v = a == CU_FUNC_ATTRIBUTE_PTX_VERSION ? 90 : 0;
+    return CUDA_SUCCESS;
+}
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (a != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || v < 0 || v > 227 * 1024)
         return CUDA_ERROR_INVALID_VALUE;
     f->smem_max = size_t(v);
@@ -342,12 +363,14 @@ CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v)
 CUresult cuStreamCreate(CUstream *s, unsigned)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     streams.push_back(*s = new CUstream_st());
     return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy_v2(CUstream s)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain(s, ~0ull);
     for (size_t i = 0; i < streams.size(); i++)
         if (streams[i] == s)
@@ -358,6 +381,7 @@ CUresult cuStreamDestroy_v2(CUstream s)
 CUresult cuStreamSynchronize(CUstream s)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!s)
         s = null_stream;
     if (s->capture)
@@ -367,12 +391,14 @@ CUresult cuStreamSynchronize(CUstream s)
 }
 CUresult cuEventCreate(CUevent *e, unsigned)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *e = new CUevent_st();
     return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy_v2(CUevent e)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain_all();
     delete e;
     return CUDA_SUCCESS;
@@ -380,6 +406,7 @@ CUresult cuEventDestroy_v2(CUevent e)
 CUresult cuEventRecord(CUevent e, CUstream s)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!s)
         s = null_stream;
     e->s = s;
@@ -392,6 +419,7 @@ CUresult cuEventRecord(CUevent e, CUstream s)
 CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!s)
         s = null_stream;
     if (e->capture) { /* fork or join inside a capture: the second stream joins it */
@@ -407,12 +435,14 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned)
 CUresult cuEventSynchronize(CUevent e)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (e->s)
         drain(e->s, e->at);
     return CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *ms = float(b->time - a->time);
     return CUDA_SUCCESS;
 }
@@ -446,22 +476,26 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, vo
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     drain_all();
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem_v2(size_t *n, CUdevice)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *n = mem_total();
     return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction, int, size_t)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *n = 1;
     return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream st)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!valid(d, n) || !valid(s, n))
         return CUDA_ERROR_INVALID_VALUE;
     return cuemu::submit(st, [=] { memmove(reinterpret_cast<void *>(d), reinterpret_cast<void *>(s), n); });
@@ -470,6 +504,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream s
 CUresult cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!s || s->capture)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     s->capture = new Graph();
@@ -478,6 +513,7 @@ CUresult cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode)
 CUresult cuStreamEndCapture(CUstream s, CUgraph *g)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     if (!s->capture)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     Graph *c = s->capture;
@@ -491,12 +527,14 @@ CUresult cuStreamEndCapture(CUstream s, CUgraph *g)
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *x, CUgraph g, unsigned long long)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     *x = new CUgraphExec_st{std::make_shared<Graph>(g->ops)};
     return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec x, CUstream s)
 {
     ENTER;
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     auto ops = x->ops;
     return cuemu::submit(s, [=] {
         for (const Op &op : *ops)
@@ -506,11 +544,13 @@ CUresult cuGraphLaunch(CUgraphExec x, CUstream s)
 }
 CUresult cuGraphDestroy(CUgraph g)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     delete g;
     return CUDA_SUCCESS;
 }
 CUresult cuGraphExecDestroy(CUgraphExec x)
 {
+    FAIL(CUDA_ERROR_INVALID_VALUE);
     delete x;
     return CUDA_SUCCESS;
 }

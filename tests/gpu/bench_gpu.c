@@ -130,10 +130,9 @@ static double chain(struct context *c, const char *name, bool overlap, bool as_g
 
 static void launches(struct context *c, bool small)
 {
-    const bool pdl = c->device.major >= 9;
     double stream = chain(c, "probe_empty", false, false, small);
     double graph = chain(c, "probe_empty", false, true, small);
-    double overlap = pdl ? chain(c, "probe_empty_overlap", true, true, small) : 0;
+    double overlap = c->overlaps ? chain(c, "probe_empty_overlap", true, true, small) : 0;
     printf("\n## A chain of empty kernels, a block of 128 threads on each multiprocessor\n\n");
     printf("| launched | us a kernel |\n| --- | --- |\n");
     if (small) {
@@ -141,7 +140,7 @@ static void launches(struct context *c, bool small)
         return;
     }
     printf("| one by one | %.2f |\n| as a graph | %.2f |\n", stream, graph);
-    if (pdl)
+    if (c->overlaps)
         printf("| as a graph, each start overlapping its predecessor's end (PDL) | %.2f |\n", overlap);
     else
         printf("| as a graph with overlap (PDL) | not before compute capability 9.0 |\n");

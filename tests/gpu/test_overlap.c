@@ -223,8 +223,6 @@ static bool overlap_case(bool as_graph)
 
 void test_overlap(void)
 {
-    if (rig_device()->major < 9)
-        return;
     check_point(overlap_case(false), "kernels that overlap their predecessors");
     check_point(overlap_case(true), "a graph of such kernels");
 }

@@ -6,6 +6,7 @@
  *   version  of CUDA (13000)          devices  how many (1)           major, minor  compute capability (9, 0)
  *   memory   bytes of a device        fail     the n-th call from then on fails (0: none)
  *   error    with this code (999)     init, load   what cuInit and cuModuleLoadData return (0)
+ *   compiled compute capability of the kernels (90)
  *
  * Memory is real, so that copies can be looked at. A program that gave everything back leaves
  * fake_cuda_live() at 0; every object is allocated, so that a leak checker sees the rest. */
@@ -22,15 +23,17 @@
 enum { UNKNOWN = 999, SHARED = 227 << 10 };
 
 static struct {
-    int version, devices, major, minor, fail, error, init, load;
+    int version, devices, major, minor, compiled, fail, error, init, load;
     size_t memory;
-} plan = {.version = 13000, .devices = 1, .major = 9, .error = UNKNOWN, .memory = 1 << 20};
+} plan = {.version = 13000, .devices = 1, .major = 9, .compiled = 90, .error = UNKNOWN, .memory = 1 << 20};
 
 static int n_call, n_live;
+static bool overlap;
 static size_t n_used;
 
 int fake_cuda_live(void);
 int fake_cuda_calls(void);
+bool fake_cuda_overlap(void);
 
 /* The declarations that a driver's header would have. */
 #define DRIVER(name, arguments) CUresult name arguments;
@@ -46,6 +49,12 @@ int fake_cuda_calls(void)
     return n_call;
 }
 
+/* Whether the last launch might begin before its predecessor's end. */
+bool fake_cuda_overlap(void)
+{
+    return overlap;
+}
+
 static long word(const char *text, const char *key, long fallback)
 {
     const char *at = text ? strstr(text, key) : NULL;
@@ -59,6 +68,7 @@ static void read_plan(void)
     plan.devices = (int)word(text, "devices", 1);
     plan.major = (int)word(text, "major", 9);
     plan.minor = (int)word(text, "minor", 0);
+    plan.compiled = (int)word(text, "compiled", 90);
     plan.fail = (int)word(text, "fail", 0);
     plan.error = (int)word(text, "error", UNKNOWN);
     plan.init = (int)word(text, "init", 0);
@@ -311,6 +321,14 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    (void)function, (void)attribute;
+    STEP();
+    *value = plan.compiled;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
 {
     (void)function, (void)attribute;
@@ -393,6 +411,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
     (void)function, (void)arguments, (void)extra;
     STEP();
+    overlap = false;
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        overlap |= config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     return config->gridDimX && config->blockDimX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

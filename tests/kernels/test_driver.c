@@ -21,6 +21,7 @@ static const char image[] = "an image";
 static int (*live_objects)(void);
 static int (*live_handles)(void);
 static int (*calls)(void);
+static bool (*overlap)(void);
 
 static int n_live(void)
 {
@@ -186,6 +187,28 @@ static void test_kernels(void)
     check_point(n_live() == 0, "nothing stays open");
 }
 
+/* Overlap is asked for where the GPU and the kernels have it, else left out. */
+static void test_overlap(void)
+{
+    static const struct {
+        const char *words;
+        bool overlaps;
+    } rows[] = {{"", true}, {"compiled=80", false}, {"major=8 compiled=80", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct context c;
+        CUfunction kernel;
+        char why[DRIVER_WHY] = "";
+        const struct context_launch launch = {.overlap = true};
+        plan(rows[i].words);
+        bool ran = context_open(&c, 0, image, "90", why) == 0 &&
+                   context_find(&c, "kernel", 0, &kernel, why) == 0 &&
+                   context_run(&c, kernel, &launch, NULL, why) == 0;
+        check_point(ran && overlap() == rows[i].overlaps, "kernels %s with '%s' %s",
+                    rows[i].overlaps ? "overlap" : "do not overlap", rows[i].words, why);
+        context_close(&c);
+    }
+}
+
 static void test_cublas(void)
 {
     struct context c;
@@ -226,6 +249,7 @@ int main(void)
     void *blas = dlopen(fake_cublas, RTLD_NOW | RTLD_LOCAL);
     if (!cuda || !blas || !library_find(cuda, "fake_cuda_live", &live_objects) ||
         !library_find(cuda, "fake_cuda_calls", &calls) ||
+        !library_find(cuda, "fake_cuda_overlap", &overlap) ||
         !library_find(blas, "fake_cublas_live", &live_handles)) {
         check_point(false, "the fake libraries open: %s", dlerror());
         return check_done();
@@ -234,6 +258,7 @@ int main(void)
     test_each_call();
     test_memory();
     test_kernels();
+    test_overlap();
     test_cublas();
     dlclose(blas);
     dlclose(cuda);
