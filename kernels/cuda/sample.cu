@@ -1,10 +1,11 @@
 /* The greatest of a row of logits. Among equal ones the lowest index comes first. */
 #include "kernels/cuda/warp.cuh"
 
-/* Keys in the order of the values, and for equal values against that of the indices. */
+/* Keys in the order of the values, of which none is NaN, and for equal values (-0 and 0 are) against that of
+ * the indices. */
 static __device__ __forceinline__ unsigned long long sample_key(float v, int i)
 {
-    const unsigned u = __float_as_uint(v);
+    const unsigned u = __float_as_uint(v + 0.0f); /* -0 becomes 0 */
     const unsigned order = u & 0x80000000u ? ~u : u | 0x80000000u;
     return static_cast<unsigned long long>(order) << 32 | ~unsigned(i);
 }

@@ -103,11 +103,16 @@ static bool plain_case(const char *name, enum lk_dtype type, int n_row, int n_in
     return ok;
 }
 
-/* Random blocks, with scales of all sizes that a float16 has. */
+/* A float16 of any sign, up to 2. */
+static uint16_t random_scale(struct check_rng *rng)
+{
+    return (uint16_t)(check_u64(rng) % 0x4000 | (check_u64(rng) & 0x8000));
+}
+
 static void random_q8_0(struct check_rng *rng, struct quant_q8_0 *blocks, size_t n_block)
 {
     for (size_t b = 0; b < n_block; b++) {
-        blocks[b].scale = (uint16_t)(check_u64(rng) % 0x4000);
+        blocks[b].scale = random_scale(rng);
         for (int i = 0; i < QUANT_BLOCK; i++)
             blocks[b].q[i] = (int8_t)check_u64(rng);
     }
@@ -116,7 +121,7 @@ static void random_q8_0(struct check_rng *rng, struct quant_q8_0 *blocks, size_t
 static void random_q4_0(struct check_rng *rng, struct quant_q4_0 *blocks, size_t n_block)
 {
     for (size_t b = 0; b < n_block; b++) {
-        blocks[b].scale = (uint16_t)(check_u64(rng) % 0x4000);
+        blocks[b].scale = random_scale(rng);
         for (int i = 0; i < QUANT_BLOCK / 2; i++)
             blocks[b].q[i] = (uint8_t)check_u64(rng);
     }

@@ -10,6 +10,8 @@
 #include "kernels/kv.h"
 #include "tests/gpu/rig_cuda.h"
 
+enum { MAX_DIM = 256 };
+
 static const struct {
     int n_row, n;
     unsigned n_thread;
@@ -180,7 +182,35 @@ struct rope_shape {
     int n_row, n_head, n_kv_head, head_dim, n_freq, layout;
 };
 
-/* The stored value as the C definition turns it, and what rounding it to 16 bits may move. */
+/* What element i is turned with. */
+static int rope_partner(const struct rope_shape *s, int i)
+{
+    return s->layout ? i ^ 1 : i < s->n_freq ? i + s->n_freq : i - s->n_freq;
+}
+
+/* One head, stored in a type, as the C definition turns it (or not): two products of at most the two elements
+ * each and one sum, then the type's own rounding: half of the last bit, also where that is below its normal
+ * numbers. */
+static bool rope_check(const struct rope_shape *s, bool turns, enum lk_dtype type, const float *x,
+                       const float *c, const void *stored)
+{
+    const double half_ulp = type == LK_F16 ? 1.0 / 2048 : type == LK_BF16 ? 1.0 / 256 : 0;
+    const double least = type == LK_F16 ? 0x1p-25 : type == LK_BF16 ? 0x1p-134 : 0;
+    float want[MAX_DIM], y[MAX_DIM];
+    bool ok = true;
+    memcpy(want, x, (size_t)s->head_dim * sizeof *want);
+    rig_c.widen[type](y, stored, (size_t)s->head_dim);
+    if (turns)
+        (s->layout ? rig_c.rope_pair : rig_c.rope_half)(want, c, c + s->n_freq, (size_t)s->n_freq);
+    for (int i = 0; i < s->head_dim; i++) {
+        const double size =
+            turns && i < 2 * s->n_freq ? fabs((double)x[i]) + fabs((double)x[rope_partner(s, i)]) : 0;
+        const double turned = 2 * FLT_EPSILON * size, rounded = half_ulp * (fabs((double)want[i]) + turned);
+        ok = check_close(y[i], (double)want[i], turned + rounded + least, (size_t)i) && ok;
+    }
+    return ok;
+}
+
 static bool rope_case(const char *name, enum lk_dtype type, const struct rope_shape *s)
 {
     enum { N_PAGE = 4 };
@@ -190,7 +220,7 @@ static bool rope_case(const char *name, enum lk_dtype type, const struct rope_sh
     const size_t pool = (size_t)(N_PAGE * s->n_kv_head * LK_KV_PAGE) * dim;
     float *q = rig_floats(&rng, nq, CHECK_PLAIN), *k = rig_floats(&rng, nk, CHECK_PLAIN),
           *v = rig_floats(&rng, nk, CHECK_PLAIN);
-    float *cos_sin = check_allocate(angles, sizeof *cos_sin), head[1024];
+    float *cos_sin = check_allocate(angles, sizeof *cos_sin);
     int *slot = check_allocate((size_t)s->n_row, sizeof *slot);
     uint16_t *blank = check_allocate(pool, sizeof *blank);
     bool ok = true;
@@ -216,30 +246,24 @@ static bool rope_case(const char *name, enum lk_dtype type, const struct rope_sh
             (void *[]){&dq, &dk, &dv, &kp, &vp, &dc, &ds, &n_head, &n_kv_head, &head_dim, &n_freq, &layout});
     float *got = rig_get(dq, nq * 4);
     uint16_t *got_k = rig_get(kp, pool * 2), *got_v = rig_get(vp, pool * 2);
-    const double half_ulp = type == LK_BF16 ? 1.0 / 256 : 1.0 / 2048;
-    for (int r = 0; r < s->n_row; r++)
-        for (int h = 0; h < n_head + 2 * n_kv_head; h++) {
-            const bool is_q = h < n_head, is_k = !is_q && h < n_head + n_kv_head;
-            const int kv = (h - n_head) % n_kv_head;
-            const float *x = is_q ? q + ((size_t)(r * n_head + h)) * dim
-                                  : (is_k ? k : v) + ((size_t)(r * n_kv_head + kv)) * dim;
-            memcpy(head, x, dim * sizeof *head);
-            const float *c = cos_sin + (size_t)(r * 2 * n_freq);
-            if (is_q || is_k)
-                (layout ? rig_c.rope_pair : rig_c.rope_half)(head, c, c + n_freq, (size_t)n_freq);
-            const size_t place = ((size_t)(slot[r] / LK_KV_PAGE * n_kv_head + kv) * LK_KV_PAGE +
-                                  (size_t)(slot[r] % LK_KV_PAGE)) *
-                                 dim;
-            for (size_t i = 0; i < dim; i++) {
-                const uint16_t bits = is_q ? 0 : (is_k ? got_k : got_v)[place + i];
-                const float y = is_q              ? got[((size_t)(r * n_head + h)) * dim + i]
-                                : type == LK_BF16 ? lk_f32_from_bf16(bits)
-                                                  : lk_f32_from_f16(bits);
-                /* Two products of at most 1.42 |x| and one sum; then the type's own rounding. */
-                const double want = (double)head[i], turned = is_q || is_k ? 4 * FLT_EPSILON : 0;
-                ok = check_close(y, want, turned + (is_q ? 0 : half_ulp * fabs(want) + 1e-7), i) && ok;
-            }
+    for (int r = 0; r < s->n_row; r++) {
+        const float *c = cos_sin + (size_t)(r * 2 * n_freq);
+        for (int h = 0; h < n_head; h++) {
+            const size_t at = (size_t)(r * n_head + h) * dim;
+            ok = rope_check(s, true, LK_F32, q + at, c, got + at) && ok;
         }
+        for (int h = 0; h < n_kv_head; h++) {
+            const size_t from = (size_t)(r * n_kv_head + h) * dim;
+            const size_t to = (size_t)(slot[r] / LK_KV_PAGE * n_kv_head + h) * LK_KV_PAGE * dim +
+                              (size_t)(slot[r] % LK_KV_PAGE) * dim;
+            ok = rope_check(s, true, type, k + from, c, got_k + to) && ok;
+            ok = rope_check(s, false, type, v + from, c, got_v + to) && ok;
+            memset(got_k + to, 0, dim * sizeof *got_k);
+            memset(got_v + to, 0, dim * sizeof *got_v);
+        }
+    }
+    if (memcmp(got_k, blank, pool * 2) || memcmp(got_v, blank, pool * 2))
+        ok = check_wrong("something is written where no slot is");
     free(q), free(k), free(v), free(cos_sin), free(slot), free(blank), free(got), free(got_k), free(got_v);
     rig_end();
     return ok;
