@@ -49,8 +49,11 @@ AS_IF([test -n "$NVCC"], [
   AS_VAR_APPEND([CUDA_GENCODE], [" -gencode arch=compute_$cuda_first,code=compute_$cuda_first"])
   AC_MSG_RESULT([$CUDA_ARCHS])
   : ${NVCCFLAGS="-O3"}
-  CUDA_HOME=`AS_DIRNAME(["$NVCC"])`/..
+  # Where nvcc says that it is from: what is in the PATH may be a link or a script.
+  echo >conftest.cu
+  CUDA_HOME=`$NVCC --dryrun -cubin -o conftest.cubin conftest.cu 2>&1 | sed -n 's/^.. TOP=//p'`
   CUDA_HOME=`cd "$CUDA_HOME" && pwd`
+  rm -f conftest.cu
   AC_DEFINE_UNQUOTED([LORCH_CUDA_ARCHS], ["$CUDA_ARCHS"], [Compute capabilities that the CUDA kernels are compiled for.])
   cuda_summary="$CUDA_ARCHS ($NVCC)"])
 AC_SUBST([CUDA_GENCODE])
