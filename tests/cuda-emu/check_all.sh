@@ -1,7 +1,7 @@
 #!/bin/bash
 # All that the emulated driver can find in the CUDA kernels: five orders of threads, blocks alone and interleaved, without
-# sanitizers, under AddressSanitizer and UBSan and under ThreadSanitizer; deliberate bugs, each of which must be stopped; and
-# every synchronisation of the kernels taken out in turn, which must be noticed. Minutes. Speaks TAP.
+# sanitizers, under AddressSanitizer and UBSan and under ThreadSanitizer; calls of the driver that fail; deliberate bugs, each of
+# which must be stopped; and every synchronisation of the kernels taken out in turn, which must be noticed. Minutes. Speaks TAP.
 #
 #   check_all.sh                    everything
 #   check_all.sh FILE:LINE...       takes out these synchronisations, no more
@@ -11,6 +11,11 @@ set -u
 top=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 top=$(cd "$top" && pwd)
 CC=${CC:-cc} CXX=${CXX:-c++}
+if ! echo 'int main() { return 0; }' | "$CXX" -x c++ -std=gnu++17 -o /dev/null - 2>/dev/null; then
+    echo "ok 1 - the CUDA kernels under sanitizers, with bugs and without synchronisation # SKIP there is no C++ compiler"
+    echo 1..1
+    exit 0
+fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 : >"$work/config.h"
@@ -51,6 +56,8 @@ build_kernels() { # build_kernels KIND FLAGS [TOP]
         build_program "$work/test_$kind" "$flags" "$test_sources"
         build_kernels $kind "$flags"
     done
+    build_program "$work/bench_asan" "$asan" "$bench_sources"
+    echo "any file" >"$work/image"
     for kind in asan tsan; do
         flags=$asan
         [ $kind = tsan ] && flags=$tsan
@@ -72,6 +79,29 @@ clean_kernels() {
         done
         point "the kernels are right in five orders: $kind"
     done
+}
+
+# Every call of the driver fails at its first time: the test program or the measuring one ends with the error's name, and
+# nothing leaks. Not those that only give something back, nor cuGetErrorName.
+faults() {
+    local call program status named
+    for call in $(sed -n 's/^DRIVER(\([A-Za-z0-9_]*\),.*/\1/p' "$top/kernels/cuda/driver.def"); do
+        case $call in *Free* | *Destroy* | *Unload | *Release* | cuGetErrorName) continue ;; esac
+        named=0
+        for program in "test_asan $work/config.h --quick" "bench_asan $work/image --small"; do
+            # shellcheck disable=SC2086 # a list
+            CUEMU_FAIL=$call:1 LORCH_LIBCUDA=$work/libcuda_asan.so LORCH_LIBCUBLAS=$work/libcuda_asan.so \
+                timeout 300 "$work"/$program >"$work/out" 2>&1
+            status=$?
+            grep -q 'ERROR: .*Sanitizer' "$work/out" && cp "$work/out" "$work/why"
+            [ $status -eq 1 ] && grep -q 'CUDA_ERROR_' "$work/out" && named=$((named + 1))
+        done
+        [ $named -gt 0 ] || echo "$call fails and nobody says so" >>"$work/why"
+    done
+    point "every call of the driver that fails is named, and nothing leaks"
+    LORCH_LIBCUDA=$work/libcuda_asan.so CUEMU_MEM_MB=1 "$work/bench_asan" "$work/image" --small >"$work/out" 2>&1
+    [ $? -eq 1 ] && grep -q 'bytes do not fit' "$work/out" || cp "$work/out" "$work/why"
+    point "a GPU with too little memory is refused ($(grep -o '[0-9]* bytes do not fit, [0-9]* of [0-9]* are free' "$work/out"))"
 }
 
 seeded_bugs() {
@@ -109,6 +139,7 @@ mutate() { # mutate FILE LINE
 pattern='^ *(__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)|cu_cp_async_wait<1>\(\)|cu_cp_async_commit\(\)|cu_pdl_(start|wait)\(\)|cu_grid_barrier\(counter, .*\));'
 if [ $# -eq 0 ]; then
     clean_kernels
+    faults
     seeded_bugs
     set -- $(cd "$top" && grep -nE "$pattern" kernels/cuda/*.cu kernels/cuda/*.cuh | cut -d: -f1,2)
 fi

@@ -237,13 +237,6 @@ CUresult cuCtxSetCurrent(CUcontext)
     FAIL(CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
-CUresult cuCtxSynchronize(void)
-{
-    ENTER;
-    FAIL(CUDA_ERROR_INVALID_VALUE);
-    drain_all();
-    return CUDA_SUCCESS;
-}
 CUresult cuMemGetInfo_v2(size_t *f, size_t *t)
 {
     ENTER;
@@ -484,12 +477,6 @@ CUresult cuDeviceTotalMem_v2(size_t *n, CUdevice)
 {
     FAIL(CUDA_ERROR_INVALID_VALUE);
     *n = mem_total();
-    return CUDA_SUCCESS;
-}
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction, int, size_t)
-{
-    FAIL(CUDA_ERROR_INVALID_VALUE);
-    *n = 1;
     return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream st)

@@ -27,8 +27,9 @@ static size_t smaller(size_t a, size_t b)
 static size_t sweep_bytes(struct context *c, bool small)
 {
     size_t free_bytes = 0, total = 0;
-    if (c->driver.cuMemGetInfo_v2(&free_bytes, &total))
-        gauge_fail("cuMemGetInfo failed");
+    CUresult r = c->driver.cuMemGetInfo_v2(&free_bytes, &total);
+    if (r)
+        gauge_fail("cuMemGetInfo failed: %s", driver_error(&c->driver, r));
     return small ? (size_t)1 << 20 : smaller((size_t)4 << 30, free_bytes / 4 >> 20 << 20);
 }
 

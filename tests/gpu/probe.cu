@@ -82,6 +82,20 @@ extern "C" __global__ void probe_exchange(unsigned *counter, int *data, int *wro
 }
 CU_EXPORT(probe_exchange);
 
+/* Every word of n of dynamic shared memory is written by one thread and read by another; *wrong counts what
+ * is not as it was left. One block. */
+extern "C" __global__ void probe_shared(unsigned *wrong, unsigned n)
+{
+    CU_DYN_SHARED(unsigned, words);
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+        words[i] = ~i;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+        if (words[n - 1 - i] != ~(n - 1 - i))
+            atomicAdd(wrong, 1u);
+}
+CU_EXPORT(probe_shared);
+
 /* Matrix times vector with other numbers of loads under way than kernels/cuda/matvec.cu picks. */
 #define PROBE_MATVEC(FLIGHT)                                                     \
     MATVEC_PLAIN(probe_matvec_f32_##FLIGHT, float, FLIGHT)                       \

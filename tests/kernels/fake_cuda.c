@@ -202,12 +202,6 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSynchronize(void)
-{
-    STEP();
-    return CUDA_SUCCESS;
-}
-
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
     STEP();
@@ -334,15 +328,6 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     (void)function, (void)attribute;
     STEP();
     return value <= SHARED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_block, CUfunction function, int block_size,
-                                                     size_t dynamic_bytes)
-{
-    (void)function, (void)block_size, (void)dynamic_bytes;
-    STEP();
-    *n_block = 1;
-    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
