@@ -183,6 +183,54 @@ Test(detok, streams_equal_the_whole_for_random_ids)
     tokenizer_free(t);
 }
 
+/* All ways to spell what is left of a text with tokens: what has come out must be the characters that are
+ * complete, then and at the end. */
+struct splits {
+    const struct tokenizer *tokenizer;
+    const char *text;
+    size_t n, n_split;
+};
+
+static void split_on(struct splits *s, struct detok d, size_t at, size_t n_out)
+{
+    char out[256];
+    if (at == s->n) {
+        cr_assert(n_out == s->n && detok_finish(&d, out) == 0, "%zu of %zu bytes came out", n_out, s->n);
+        s->n_split++;
+    }
+    for (int32_t id = 0; at < s->n && id < tokenizer_n_vocab(s->tokenizer); id++) {
+        size_t n;
+        const char *piece = tokenizer_bytes(s->tokenizer, id, &n);
+        if (n == 0 || n > s->n - at || memcmp(s->text + at, piece, n) != 0)
+            continue;
+        struct detok next = d;
+        size_t length = detok_push(&next, id, out);
+        cr_assert(n_out + length == utf8_check(s->text, at + n) && memcmp(s->text + n_out, out, length) == 0,
+                  "id %d at byte %zu", id, at);
+        split_on(s, next, at + n, n_out + length);
+    }
+}
+
+static void check_splits(struct tokenizer *t, const char *text)
+{
+    struct splits s = {.tokenizer = t, .text = text, .n = strlen(text)};
+    struct detok d;
+    cr_assert(detok_max_out(t) <= 256);
+    detok_start(&d, t, true, NULL, 0);
+    d.n_strip = 0; /* the text of the tokens is compared, whose first space counts */
+    split_on(&s, d, 0, 0);
+    cr_assert(s.n_split > 100, "%zu ways", s.n_split);
+    tokenizer_free(t);
+}
+
+Test(detok, every_split_into_tokens_gives_the_text)
+{
+    char path[SUPPORT_PATH];
+    support_source(path, "contrib/demo-model/tokenizer.json");
+    check_splits(open_bytes(SPM), "aé b  c\xf0\x9f\x98\x80 d é");
+    check_splits(text_util_open(path), "She said: \xe2\x82\xac one day");
+}
+
 /* decode(prompt + new) minus decode(prompt), for every place to cut where the prompt ends with a character.
  */
 Test(detok, a_continuation_is_the_difference)
