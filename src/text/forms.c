@@ -98,8 +98,13 @@ static int decompose(const uint8_t *text, size_t n, bool compatible, struct buf 
     for (size_t at = 0; at < n; at += utf8_length(text[at])) {
         utf8proc_int32_t parts[MAX_DECOMPOSED];
         int boundary = 0;
-        utf8proc_ssize_t n_part = utf8proc_decompose_char((utf8proc_int32_t)utf8_decode(text + at), parts,
-                                                          MAX_DECOMPOSED, options, &boundary);
+        const uint32_t code = utf8_decode(text + at);
+        utf8proc_ssize_t n_part = 1;
+        if (is_later(code))
+            parts[0] = (utf8proc_int32_t)code;
+        else
+            n_part =
+                utf8proc_decompose_char((utf8proc_int32_t)code, parts, MAX_DECOMPOSED, options, &boundary);
         if (n_part < 0 || n_part > MAX_DECOMPOSED)
             return -EOVERFLOW;
         int r = push_codes(codes, parts, (size_t)n_part);

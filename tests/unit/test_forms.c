@@ -37,6 +37,11 @@ Test(forms, known_texts)
     check("\xcc\x81x", "\xcc\x81x", true, false);
     /* U+1E130 has a class since Unicode 12, which the reference's tables do not know. */
     check("a\xf0\x9e\x84\xb0\xcc\xa3", "a\xf0\x9e\x84\xb0\xcc\xa3", true, false);
+    /* Nor that U+1FBF5 is a five, also in front of a circled nine, which is one. */
+    check("\xf0\x9f\xaf\xb5\xe2\x91\xa8",
+          "\xf0\x9f\xaf\xb5"
+          "9",
+          true, true);
 }
 
 static utf8proc_uint8_t *by_utf8proc(const uint8_t *text, size_t n, bool compose, bool compatible)
