@@ -365,6 +365,19 @@ static int seal_model(struct file *f)
     return code ? code : bpe_seal(&t->bpe, f->merges, f->n_merge);
 }
 
+/* Which word of several is the first is asked of the text as it was, where a normalizer may have made the
+ * beginning of two words out of one character. */
+static int check_first(const struct tokenizer *t, struct why *why)
+{
+    for (unsigned i = 1; i < t->pretok.n_stage && t->normalize.n_step; i++)
+        if (t->pretok.stages[i].kind == PRETOK_METASPACE && t->pretok.stages[i].prepend == PRETOK_FIRST)
+            return why_set(
+                why, EX_DATAERR,
+                "pre-tokenizer Metaspace with 'prepend_scheme' first after another one is not supported "
+                "where there is a normalizer");
+    return 0;
+}
+
 /* Everything was read: components are made, in the order in which they need each other. */
 static int build(struct file *f)
 {
@@ -372,6 +385,8 @@ static int build(struct file *f)
     int code = normalize_init(&t->normalize, unless_null(f->normalizer), f->why);
     if (code == 0)
         code = pretok_init(&t->pretok, unless_null(f->pre_tokenizer), f->why);
+    if (code == 0)
+        code = check_first(t, f->why);
     if (code == 0)
         code = post_init(&t->post, unless_null(f->post_processor), f->why);
     if (code == 0)

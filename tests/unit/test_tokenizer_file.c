@@ -102,6 +102,13 @@ Test(tokenizer_file, unknown_parts_are_named)
     refuse_part("pre_tokenizer",
                 "{\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
                 "pre-tokenizer Metaspace: 'prepend_scheme' is none of always, never, first");
+    refuse("{\"normalizer\": {\"type\": \"NFKC\"}, \"pre_tokenizer\": {\"type\": \"Sequence\", "
+           "\"pretokenizers\": "
+           "[{\"type\": \"WhitespaceSplit\"}, {\"type\": \"Metaspace\", \"replacement\": \"_\", "
+           "\"prepend_scheme\": \"first\"}]}, " MODEL "}",
+           "pre-tokenizer Metaspace with 'prepend_scheme' first after another one is not supported where "
+           "there is a "
+           "normalizer");
     refuse_part("pre_tokenizer", "{\"type\": \"Digits\", \"individual_digits\": 1}",
                 "pre-tokenizer Digits: 'individual_digits' is an integer, must be true or false");
     refuse_part("pre_tokenizer", "{\"type\": \"ByteLevel\", \"add_prefix_space\": null}",
