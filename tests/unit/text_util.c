@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 
+#include "src/text/detok.h"
 #include "tests/support.h"
 
 const struct part *text_util_json(struct arena *arena, const char *path)
@@ -64,4 +65,28 @@ uint32_t text_util_code(uint64_t *state)
     static const uint32_t tops[] = {0x80, 0x80, 0x250, 0x3000, 0xd800, 0x110000};
     uint32_t code = text_util_random(state, tops[text_util_random(state, 6)]);
     return code >= 0xd800 && code < 0xe000 ? 0xfffd : code;
+}
+
+struct token_list text_util_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags)
+{
+    struct token_list ids = TOKEN_LIST_NULL;
+    struct why why = {""};
+    cr_assert_eq(tokenizer_encode(t, text, n, flags, &ids, &why), 0, "%s", why.text);
+    return ids;
+}
+
+struct buf text_util_decode(const struct tokenizer *t, const struct token_list *ids, bool special)
+{
+    struct detok d;
+    struct buf text;
+    buf_init(&text, 0);
+    char *out = malloc(detok_max_out(t));
+    detok_start(&d, t, special, NULL, 0);
+    for (size_t i = 0; i <= ids->n; i++) {
+        size_t n = i < ids->n ? detok_push(&d, ids->data[i], out) : detok_finish(&d, out);
+        cr_assert(n <= detok_max_out(t));
+        cr_assert_eq(buf_push(&text, out, n), 0);
+    }
+    free(out);
+    return text;
 }
