@@ -53,10 +53,12 @@ static inline float lk_f32_from_bf16(uint16_t h)
     return lk_f32_from_bits((uint32_t)h << 16);
 }
 
-/* 2^(e - 127), which for 0 is subnormal; 255 is NaN. */
+/* 2^(e - 127), which for 0 is subnormal; 255 is NaN. The bits, also for tables. */
+#define LK_E8M0_BITS(e) ((uint32_t)(e) << 23 | (uint32_t)((e) == 0 || (e) == 255) << 22)
+
 static inline float lk_f32_from_e8m0(uint8_t e)
 {
-    return lk_f32_from_bits((uint32_t)e << 23 | (uint32_t)(e == 0 || e == 255) << 22);
+    return lk_f32_from_bits(LK_E8M0_BITS(e));
 }
 
 /* The nearest bfloat16, ties to even; not for NaN. */
