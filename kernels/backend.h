@@ -195,7 +195,7 @@ struct lk_ops {
     void (*add)(struct lk_backend *be, float *y, const float *x, size_t n);
     /* y *= factor, n elements in all. */
     void (*scale)(struct lk_backend *be, float *y, size_t n, float factor);
-    /* y = cap * tanh(y / cap), n elements in all. */
+    /* y = cap * tanh(y / cap), NaN where y is infinite; n elements in all. */
     void (*soft_cap)(struct lk_backend *be, float *y, size_t n, float cap);
 
     /* cos_sin[n_row][2][n_freq] = scale * cos and scale * sin of pos * inv_freq (product, cosine and sine in

@@ -51,7 +51,7 @@ enum { LK_CUT_OUT = 32, LK_CUT_ROW = 48 };
 /* y[n] *= factor. */
 #define LK_SCALE_FN(name) void name(float *y, size_t n, float factor)
 
-/* y[n] = cap * tanh(y[n] / cap). */
+/* y[n] = cap * tanh(y[n] / cap); an infinity becomes NaN, so that an overflow is not hidden. */
 #define LK_SOFT_CAP_FN(name) void name(float *y, size_t n, float cap)
 
 /* Turns the pairs of one head in place: (a, b) -> (a cos - b sin, b cos + a sin), n_freq pairs. `half`: a is

@@ -61,7 +61,7 @@ static LK_SCALE_FN(scale_c)
 static LK_SOFT_CAP_FN(soft_cap_c)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = (float)((double)cap * tanh((double)y[i] / (double)cap));
+        y[i] = isinf(y[i]) ? NAN : (float)((double)cap * tanh((double)y[i] / (double)cap));
 }
 
 void lk_act_init(struct lk_cpu *cpu)

@@ -126,8 +126,9 @@ static void route_chunk(void *ctx, const void *arg, int32_t i_chunk, int32_t i_t
         sum += exp((double)logits[e] - max);
     for (int32_t i = 0; i < m->n_chosen; i++)
         chosen_sum += exp((double)logits[chosen[i]] - max);
+    double whole = m->is_normalized && !isnan(sum) ? chosen_sum : sum; /* NaN is not lost, chosen or not */
     for (int32_t i = 0; i < m->n_chosen; i++)
-        weight[i] = (float)(exp((double)logits[chosen[i]] - max) / (m->is_normalized ? chosen_sum : sum));
+        weight[i] = (float)(exp((double)logits[chosen[i]] - max) / whole);
 }
 
 /* All pairs: sorted by expert, rows in their order, and cut into units. One chunk. */

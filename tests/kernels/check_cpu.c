@@ -502,9 +502,13 @@ static int soft_cap(const struct lk_cpu *got)
         bool ok = check_intact(Y);
         for (size_t i = 0; i < n && ok; i++)
             ok = check_close(y[i], (double)cap * tanh((double)x[i] / (double)cap), 8 * U * (double)cap, i);
-        y[n / 2] = NAN;
-        got->soft_cap(y, n, cap);
-        n_wrong += !(ok && (isnan(y[n / 2]) || check_wrong("NaN became %g", (double)y[n / 2])));
+        static const float odd[] = {NAN, INFINITY, -INFINITY};
+        for (size_t i = 0; i < 3 && ok; i++) {
+            y[n / 2] = odd[i];
+            got->soft_cap(y, n, cap);
+            ok = isnan(y[n / 2]) || check_wrong("%g became %g", (double)odd[i], (double)y[n / 2]);
+        }
+        n_wrong += !ok;
     }
     return n_wrong;
 }

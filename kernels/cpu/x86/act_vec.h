@@ -110,12 +110,18 @@ LK_SCALE_FN(LK_ISA(lk_scale))
         vec_store_part(y + i, vec_mul(vec_load_part(y + i, n - i), vec_set1(factor)), n - i);
 }
 
+/* x - x is 0, or NaN where x is infinite. */
+VEC_INLINE vec soft_cap(vec x, vec cap, vec one_over)
+{
+    return vec_add(vec_mul(cap, vec_tanh(vec_mul(x, one_over))), vec_sub(x, x));
+}
+
 LK_SOFT_CAP_FN(LK_ISA(lk_soft_cap))
 {
     vec c = vec_set1(cap), one_over = vec_set1(1 / cap);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        vec_store(y + i, vec_mul(c, vec_tanh(vec_mul(vec_load(y + i), one_over))));
+        vec_store(y + i, soft_cap(vec_load(y + i), c, one_over));
     if (i < n)
-        vec_store_part(y + i, vec_mul(c, vec_tanh(vec_mul(vec_load_part(y + i, n - i), one_over))), n - i);
+        vec_store_part(y + i, soft_cap(vec_load_part(y + i, n - i), c, one_over), n - i);
 }
