@@ -99,28 +99,35 @@ static bool has_class_at(const uint8_t *text, size_t n, size_t at, uint8_t flags
     return at < n && (unicode_flags(utf8_decode(text + at)) & flags);
 }
 
-/* Has the input a part in the match? Matches come in order, so ranges that end before this one are done. */
-static bool touches_input(struct added_walk *w, const struct added_match *m)
+/* Bytes from here to the next input. The walk goes forward, so ranges that end before this place are done. */
+static size_t count_own(struct added_walk *w)
 {
-    const size_t from = w->first + m->from, to = w->first + m->to;
-    while (w->n_input && w->inputs->first + w->inputs->n <= from) {
+    const size_t at = w->first + w->at;
+    while (w->n_input && w->inputs->first + w->inputs->n <= at) {
         w->inputs++;
         w->n_input--;
     }
-    return w->n_input && w->inputs->first < to;
+    return w->n_input == 0 ? SIZE_MAX : w->inputs->first > at ? w->inputs->first - at : 0;
 }
 
-/* Applies the token's conditions; false: this is no match after all, and w->at says where to go on. */
+/* The longest token that begins here. One that controls a conversation has no byte of the input; where the
+ * input only makes it longer, it is the shorter one, and where it begins before that, none. */
+static const struct added_entry *find(struct added_walk *w)
+{
+    const uint8_t *text = w->text + w->at;
+    const struct added_entry *e = added_index_longest(w->index, text, w->n - w->at);
+    if (!e || !(w->tokens[e->token].special || (w->control && w->control[e->token])))
+        return e;
+    size_t n_own = count_own(w);
+    return e->n <= n_own ? e : n_own > 0 ? added_index_longest(w->index, text, n_own) : NULL;
+}
+
+/* Applies the token's conditions; false: this is no match after all. */
 static bool accept(struct added_walk *w, struct added_match *m)
 {
     const struct added_token *t = m->token;
     if (w->skip_special && t->special)
         return false;
-    bool is_control = t->special || (w->control && w->control[t - w->tokens]);
-    if (is_control && touches_input(w, m)) {
-        w->at = m->from + 1; /* and hides no token that begins inside it */
-        return false;
-    }
     if (t->single_word &&
         (has_word_before(w->text, m->from) || has_class_at(w->text, w->n, m->to, UNICODE_WORD)))
         return false;
@@ -144,7 +151,7 @@ bool added_walk_next(struct added_walk *w, struct added_match *match)
         uint8_t byte = w->text[w->at];
         const struct added_entry *e = NULL;
         if (x->first[byte] != x->first[byte + 1])
-            e = added_index_longest(x, w->text + w->at, w->n - w->at);
+            e = find(w);
         if (!e) {
             w->at++;
             continue;

@@ -107,6 +107,25 @@ Test(marked, special_tokens_come_from_the_template_alone)
     tokenizer_free(t);
 }
 
+/* Nor does input that would make a token longer. */
+Test(marked, input_behind_a_token_changes_nothing_in_it)
+{
+    struct tokenizer *t = text_util_parse(
+        "{\"version\": \"1.0\", \"added_tokens\": ["
+        "{\"id\": 3, \"content\": \"<s>\", \"special\": true, \"normalized\": false, \"lstrip\": false,"
+        " \"rstrip\": false, \"single_word\": false},"
+        "{\"id\": 4, \"content\": \"<s>a\", \"special\": true, \"normalized\": false, \"lstrip\": false,"
+        " \"rstrip\": false, \"single_word\": false}],"
+        "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2}, \"merges\": []}}");
+    struct rendered r = render((const char *const[]){"b<s>", "ab", "<s>a", NULL});
+    struct token_list ids = encode_marked(t, &r);
+    static const int32_t want[] = {1, 3, 0, 1, 4};
+    cr_expect(ids.n == 5 && memcmp(ids.data, want, sizeof want) == 0, "%zu ids", ids.n);
+    token_list_deinit(&ids);
+    buf_deinit(&r.bytes);
+    tokenizer_free(t);
+}
+
 /* Input that looks like the beginning of a longer token does not hide the one that begins inside it. */
 Test(marked, a_token_that_input_broke_hides_none)
 {
