@@ -212,6 +212,8 @@ int chat_template_render(const struct chat_template *t, struct jinja_run *run,
     if (r == 0 && input->continue_final_message) {
         r = cut_at_mark(run, ret_text, why);
         cut_inputs(run, ret_text);
+        if (r == 0 && jinja_run_has_failed(run))
+            r = why_set(why, run->code, "%s", run->message);
     }
     return r;
 }
