@@ -49,6 +49,15 @@ bool chat_line_is_interactive(const struct chat_line *line)
     return line->edit;
 }
 
+static int refuse_length(void)
+{
+    fprintf(
+        stderr,
+        "lorchctl: what was entered is longer than the %d bytes that a request may have, or memory ran out\n",
+        FRAME_MAX_IN);
+    return EX_DATAERR;
+}
+
 static int read_plain(struct chat_line *line, struct buf *ret)
 {
     for (bool any = false;; any = true) {
@@ -63,7 +72,7 @@ static int read_plain(struct chat_line *line, struct buf *ret)
         if (byte == '\n')
             return 0;
         if (buf_push(ret, &byte, 1) != 0)
-            return CHAT_INPUT_END;
+            return refuse_length();
     }
 }
 
@@ -102,7 +111,7 @@ static int read_quoted(struct chat_line *line, struct buf *text, size_t at)
     int r = 0;
     while (r == 0 && !(text->n >= at + N_QUOTES && is_at(text, text->n - N_QUOTES, quotes))) {
         if (buf_push(text, "\n", 1) != 0)
-            return CHAT_INPUT_END;
+            return refuse_length();
         r = read_line(line, "... ", text);
     }
     if (line->edit && (r == CHAT_EDIT_CLEARED || r == CHAT_INPUT_INTERRUPTED)) {

@@ -14,6 +14,6 @@ struct chat_line *chat_line_close(struct chat_line *line);
 /* A person reads and writes. */
 bool chat_line_is_interactive(const struct chat_line *line);
 /* Reads an entry, without the quotes and the last line's end; an empty one where Ctrl-C took it back. 0,
- * CHAT_INPUT_END, CHAT_INPUT_INTERRUPTED; EX_DATAERR, printed: it is no UTF-8. *ret_command: it begins with a
- * slash, and is no quoted text. */
+ * CHAT_INPUT_END, CHAT_INPUT_INTERRUPTED; EX_DATAERR, printed: it is no UTF-8, or too long. *ret_command: it
+ * begins with a slash, and is no quoted text. */
 int chat_line_read(struct chat_line *line, struct buf *ret_entry, bool *ret_command);

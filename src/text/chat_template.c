@@ -33,7 +33,12 @@ static int open_source(struct chat_template **ret_template, struct chat_source *
         return -ENOMEM;
     }
     t->source = *source;
-    int r = source->text ? 0 : why_set(why, EX_NOINPUT, "%s: there is no chat template", path);
+    int r = 0;
+    if (!source->text)
+        r = why_set(why, EX_NOINPUT,
+                    "%s: there is no chat template: neither chat_template.jinja nor one in "
+                    "tokenizer_config.json or in the metadata of a GGUF file",
+                    path);
     r = r ? r : parse(&t->main, source->text, source->path, why);
     r = r ? r : parse(&t->tools, source->tools_text, source->tools_path, why);
     if (r)

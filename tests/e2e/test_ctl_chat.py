@@ -148,6 +148,10 @@ with Daemon(models.DEMO) as daemon, daemon.connect() as client, tempfile.Tempora
         chat(FOX, "--chat-template-kwargs", '{"a": ' + 9 * "[" + 9 * "]" + "}", want=64)
         chat(FOX, "--chat-template-kwargs", '{"": 1}', want=64)
 
+    @point("a line that no request can carry is refused")
+    def _():
+        contains(chat("x" * (64 << 20) + "x\n", want=65), "longer than the 67108864 bytes")
+
     @point("a tilde is the home")
     def _():
         home = os.path.join(directory, "home")

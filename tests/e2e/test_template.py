@@ -122,7 +122,7 @@ with tempfile.TemporaryDirectory() as directory:
         contains(template("-T", directory + "/none", "[]", status=66), "/none")
         empty = os.path.join(directory, "empty")
         os.mkdir(empty)
-        contains(template("-T", empty, "[]", status=66), "there is no chat template")
+        contains(template("-T", empty, "[]", status=66), "there is no chat template: neither chat_template.jinja")
         write(empty, "tokenizer_config.json", {"chat_template": 7})
         contains(template("-T", empty, "[]", status=65), "chat_template is a number")
 
