@@ -124,7 +124,7 @@ static struct jinja_value get_index(struct jinja_run *run, struct jinja_value v,
     if (i < 0 || i >= n)
         return jinja_value_missing();
     if (v.kind == JINJA_RANGE)
-        return jinja_value_int(v.span->start + i * v.span->step);
+        return jinja_value_int(jinja_span_at(v.span, i));
     if (v.kind != JINJA_STRING)
         return v.list->items[i];
     jinja_run_move(run, v.string->n == v.string->n_char ? 0 : (size_t)i);
@@ -221,8 +221,13 @@ static struct jinja_value slice_span(struct jinja_run *run, const struct jinja_s
     struct jinja_span *part = jinja_run_alloc(run, 1, sizeof *part);
     if (!part)
         return jinja_value_none();
-    *part = (struct jinja_span){span->start + slice.start * span->step, span->start + slice.stop * span->step,
-                                span->step * slice.step, slice.n};
+    /* In 128 bits nothing here overflows. */
+    __int128 start = (__int128)span->start + (__int128)slice.start * span->step,
+             stop = (__int128)span->start + (__int128)slice.stop * span->step,
+             step = (__int128)span->step * slice.step;
+    *part = (struct jinja_span){(int64_t)start, (int64_t)stop, (int64_t)step, slice.n};
+    if (part->start != start || part->stop != stop || part->step != step)
+        return jinja_run_fail(run, "an integer beyond 64 bits");
     return (struct jinja_value){.kind = JINJA_RANGE, .span = part};
 }
 

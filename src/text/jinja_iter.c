@@ -97,7 +97,7 @@ bool jinja_iter_next(struct jinja_run *run, struct jinja_iter *it, struct jinja_
         *ret_item = entry_value(run, &v.view->dict->entries[i], v.view->part);
         break;
     default:
-        *ret_item = jinja_value_int(v.span->start + (int64_t)i * v.span->step);
+        *ret_item = jinja_value_int(jinja_span_at(v.span, (int64_t)i));
         break;
     }
     return !jinja_run_has_failed(run);

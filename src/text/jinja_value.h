@@ -98,6 +98,12 @@ struct jinja_span {
     int64_t start, stop, step, n;
 };
 
+/* Number i of the n. It has 64 bits; i times the step need not. */
+static inline int64_t jinja_span_at(const struct jinja_span *span, int64_t i)
+{
+    return (int64_t)((uint64_t)span->start + (uint64_t)i * (uint64_t)span->step);
+}
+
 /* Why a value is undefined, for the sentence when it is used: a hint, or the name (of an attribute or element
  * of `owner`, unless that is missing). */
 struct jinja_undefined {

@@ -215,6 +215,12 @@ Test(jinja_values, json)
          "[Infinity, 12345678901234567890, -0.0, 1.1]"},
         {"{{ missing|tojson }}", NULL, "!Undefined is not JSON serializable"},
         {"{{ range|tojson }}", NULL, "!is not JSON serializable"},
+        {"{% set r = range(-9223372036854775807, 9223372036854775807, 9223372036854775800) %}"
+         "{{ r|list }} {{ r[2] }} {{ r[:2] }}",
+         NULL,
+         "[-9223372036854775807, -7, 9223372036854775793] 9223372036854775793 "
+         "range(-9223372036854775807, 9223372036854775793, 9223372036854775800)"},
+        {"{{ range(0, 10, 5)[::9223372036854775807] }}", NULL, "!an integer beyond 64 bits"},
         {"{{ v }}", "{\"v\": {\"a\": 1, \"a\": 2}}", "{'a': 2}"},
     };
     CHECK(cases);
