@@ -100,6 +100,8 @@ static int render(const struct renderer *x, const char *json, size_t n,
     if (r)
         return r;
     r = jinja_json_read(run, json, n, JINJA_INPUT, &v, why);
+    if (r > 0)
+        why_prefix(why, r, "the conversation");
     r = r ? r : take_conversation(v, &input, why);
     if (r == 0) {
         input.now = x->has_now ? &x->now : NULL;

@@ -114,6 +114,11 @@ with tempfile.TemporaryDirectory() as directory:
         endless = write(directory, "endless.jinja", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
         contains(template("--template", endless, "[]", status=65), "line 1")
 
+    @point("so has one of the conversation, which is named")
+    def _():
+        contains(template("--template", echo, '[{"role": "user",\n "content"}]', status=65),
+                 "lorchctl: the conversation: line 2 column 11")
+
     @point("what is missing is named")
     def _():
         contains(template("[]", status=64), "--tokenizer or --template")
