@@ -179,9 +179,14 @@ struct jinja_value jinja_value_text(struct jinja_run *run, const char *text, siz
     size_t valid = utf8_check(text, n);
     if (valid != n)
         return jinja_run_fail(run, "a string is no UTF-8 at its byte %zu", valid);
-    struct jinja_builder b = jinja_string_build(run);
-    jinja_string_add(&b, text, n, origin);
-    return jinja_string_done(&b);
+    jinja_run_move(run, n);
+    char *copy = n ? jinja_run_alloc(run, n, 1) : NULL;
+    if (!copy)
+        return jinja_string_value(&empty);
+    memcpy(copy, text, n);
+    return make(run,
+                (struct jinja_string){
+                    .text = copy, .n = n, .n_char = jinja_string_count(copy, n), .origin = (uint8_t)origin});
 }
 
 struct jinja_value jinja_string_literal(struct jinja_run *run, const char *text)
