@@ -340,6 +340,20 @@ static int find_unk(struct file *f)
     return 0;
 }
 
+/* Pieces of bytes stand in for characters without a piece. In a byte-level text these are letters of its
+ * alphabet, the bytes of which are no bytes of the text; a model that has all letters never asks. */
+static int check_bytes(const struct tokenizer *t, struct why *why)
+{
+    for (unsigned i = 0; i < 256 && t->bpe.byte_level && t->bpe.byte_fallback; i++)
+        if (t->bpe.bytes[i] == VOCAB_NONE)
+            return why_set(why, EX_DATAERR,
+                           "model: 'byte_fallback' with pre-tokenizer ByteLevel is not supported where a "
+                           "byte, here 0x%02X, "
+                           "has no piece",
+                           i);
+    return 0;
+}
+
 /* The model's tables, when vocabulary and merges are there. */
 static int seal_model(struct file *f)
 {
@@ -362,7 +376,9 @@ static int seal_model(struct file *f)
     int code = find_unk(f);
     t->bpe.vocab = &t->vocab;
     t->bpe.byte_level = t->pretok.byte_level;
-    return code ? code : bpe_seal(&t->bpe, f->merges, f->n_merge);
+    if (code == 0)
+        code = bpe_seal(&t->bpe, f->merges, f->n_merge);
+    return code ? code : check_bytes(t, f->why);
 }
 
 /* Which word of several is the first is asked of the text as it was, where a normalizer may have made the

@@ -109,6 +109,12 @@ Test(tokenizer_file, unknown_parts_are_named)
            "pre-tokenizer Metaspace with 'prepend_scheme' first after another one is not supported where "
            "there is a "
            "normalizer");
+    refuse("{\"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": \"BPE\", \"byte_fallback\": "
+           "true, "
+           "\"vocab\": {\"a\": 0}, \"merges\": []}}",
+           "model: 'byte_fallback' with pre-tokenizer ByteLevel is not supported where a byte, here 0x00, "
+           "has no "
+           "piece");
     refuse_part("pre_tokenizer", "{\"type\": \"Digits\", \"individual_digits\": 1}",
                 "pre-tokenizer Digits: 'individual_digits' is an integer, must be true or false");
     refuse_part("pre_tokenizer", "{\"type\": \"ByteLevel\", \"add_prefix_space\": null}",
