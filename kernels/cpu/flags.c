@@ -8,6 +8,8 @@
 
 #include "kernels/cpu/families.h"
 #ifdef LORCH_X86
+#include <cpuid.h>
+
 #include "kernels/cpu/x86/x86_map.h"
 #endif
 
@@ -23,13 +25,22 @@ static const struct {
 
 enum { N_LEVEL = sizeof levels / sizeof *levels };
 
+#ifdef LORCH_X86
+/* clang 14 does not let __builtin_cpu_supports ask for it. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 unsigned lk_cpu_flags(void)
 {
     unsigned flags = 0;
 #ifdef LORCH_X86
     /* These also ask whether the system saves the registers. */
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         flags |= LK_CPU_AVX2;
     if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

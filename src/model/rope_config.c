@@ -211,9 +211,9 @@ static int read_list(const struct json *block, const char *key, struct arena *ar
     int32_t i = 0;
     for (const struct json *v = json_first(array); v; v = json_next(v), i++) {
         double value = json_number(v, 0);
-        if (!(value > 0 && value <= MAX_FACTOR))
-            return why_set(why, EX_DATAERR, "value %d of '%s' is no number above 0 and at most %g", i, key,
-                           MAX_FACTOR);
+        if (!(value >= 1 / MAX_FACTOR && value <= MAX_FACTOR))
+            return why_set(why, EX_DATAERR, "value %d of '%s' is no number from %g to %g", i, key,
+                           1 / MAX_FACTOR, MAX_FACTOR);
         list[i] = (float)value;
     }
     *ret_list = list;

@@ -100,6 +100,9 @@ Test(rope_config, refusals)
          "'short_factor' has 2 values, heads have 32 pairs"},
         {"{\"rope_parameters\": {\"full_attention\": {\"rope_theta\": 10000}}}",
          "unknown field 'full_attention'"},
+        {"{\"partial_rotary_factor\": 0.0625, \"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": "
+         "[1, 1e-300]}}",
+         "value 1 of 'short_factor' is no number from 1e-06 to 1e+06"},
         {"{\"partial_rotary_factor\": 0.3}", "heads of 64 have 19 rotary elements"},
     };
     struct rope_want want = {.head_dim = 64, .n_ctx = 4096, .theta = 10000, .part = 1};
