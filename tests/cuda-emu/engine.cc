@@ -98,7 +98,8 @@ static void configure()
     bool san = __tsan_create_fiber || __sanitizer_start_switch_fiber;
     E.stack_size = size_t(s ? atoi(s) : san ? 256 : 64) << 10;
     set_order(o ? o : "forward");
-    E.resident = r && atoi(r) > 0 ? unsigned(atoi(r)) : 1;
+    /* To ThreadSanitizer blocks are unordered anyway. */
+    E.resident = r && atoi(r) > 0 && !__tsan_create_fiber ? unsigned(atoi(r)) : 1;
 }
 
 /* The order of this pass, and in a random one those warps that sit it out, so that others run ahead. */
@@ -239,20 +240,26 @@ static void end_blocks()
     collect_garbage(false);
 }
 
-static void fill_pools()
+/* Fibers for a launch, from those that no other has. Blocks go round a whole number of groups; those of a
+ * kernel that has to wait anyway take no more than they need: each fiber costs ThreadSanitizer megabytes. */
+static void take_fibers()
 {
     const size_t group = std::min(L->group, L->n_block), need = group * L->n_thread;
     size_t n = need;
-    if (__tsan_create_fiber)
+    if (__tsan_create_fiber && !L->predecessor)
         n = std::max(need, std::min<size_t>(size_t(L->n_block) * L->n_thread, TSAN_FIBERS) / need * need);
-    while (L->pool.size() < n)
-        L->pool.push_back(new_fiber());
-    /* Blocks go round a whole number of groups. */
-    if (L->pool.size() % need)
-        while (L->pool.size() % need)
-            L->pool.push_back(new_fiber());
+    while (E.spare.size() < n)
+        E.spare.push_back(new_fiber());
+    L->pool.assign(E.spare.end() - long(n), E.spare.end());
+    E.spare.resize(E.spare.size() - n);
     while (L->blocks.size() < group)
         L->blocks.push_back(new Block());
+}
+
+static void give_fibers_back()
+{
+    E.spare.insert(E.spare.end(), L->pool.begin(), L->pool.end());
+    L->pool.clear();
 }
 
 Launch *begin(const Kernel *k, dim3 grid, dim3 block, size_t dynamic_bytes, void **args, bool cooperative,
@@ -277,7 +284,7 @@ Launch *begin(const Kernel *k, dim3 grid, dim3 block, size_t dynamic_bytes, void
     L->is_free = !predecessor;
     if (__tsan_get_current_fiber)
         E.sched_tsan = __tsan_get_current_fiber();
-    fill_pools();
+    take_fibers();
     release(L->launch_sync);
     if (predecessor && start_blocks())
         run_live();
@@ -299,6 +306,7 @@ void finish(Launch *launch)
     }
     acquire(L->done_sync);
     collect_garbage(true);
+    give_fibers_back();
 }
 
 } // namespace cuemu

@@ -2,7 +2,8 @@
  *
  * Environment:
  *   CUEMU_ORDER     forward (default), reverse, or a number: a random seed
- *   CUEMU_RESIDENT  blocks of a launch that are interleaved with each other (default 1)
+ *   CUEMU_RESIDENT  blocks of a launch that are interleaved with each other (default 1, and under
+ *                   ThreadSanitizer always)
  *   CUEMU_STACK_KB  stack of a CUDA thread (default 64; 256 under a sanitizer)
  *
  * Errors (deadlock, divergent barrier, shuffle from an absent lane, ...) are printed with source positions

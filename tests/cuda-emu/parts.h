@@ -120,6 +120,7 @@ struct Engine {
     uint64_t rng = 1;
     unsigned resident = 1;
     Fiber *self = nullptr;
+    std::vector<Fiber *> spare; /* of no launch */
     uint64_t n_yield = 0;
     char fence_sync[8] = {};
     void *sched_tsan = nullptr, *sched_fake = nullptr;
