@@ -53,7 +53,7 @@ static int build_pairs(struct bpe *b, const struct bpe_merge *merges, size_t n_m
     size_t n_slot = 16;
     while (n_slot < n_merge + n_merge / 2 + 1)
         n_slot *= 2;
-    b->pairs = mem_array(n_slot, sizeof *b->pairs);
+    b->pairs = mem_resize(NULL, n_slot, sizeof *b->pairs);
     if (!b->pairs)
         return -ENOMEM;
     b->pair_mask = n_slot - 1;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/mem.h"
+
 enum { FIRST_SLOTS = 1024 };
 
 void vocab_deinit(struct vocab *v)
@@ -119,7 +121,7 @@ static void put_slot(struct vocab_slot *slots, size_t mask, struct vocab_slot sl
 static int grow_slots(struct vocab *v)
 {
     size_t n = v->slots ? 2 * (v->mask + 1) : FIRST_SLOTS;
-    struct vocab_slot *slots = malloc(n * sizeof *slots);
+    struct vocab_slot *slots = mem_resize(NULL, n, sizeof *slots);
     if (!slots)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
