@@ -52,15 +52,6 @@ static int send_question(struct answer *a)
     return r;
 }
 
-/* A control character, which could do anything to a terminal, in UTF-8: its length, or 0. */
-static size_t control(const char *text, size_t n)
-{
-    unsigned char c = (unsigned char)text[0];
-    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
-        return 1;
-    return c == 0xc2 && n > 1 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
-}
-
 /* What would end the line now. */
 static void note_line(struct answer *a)
 {
@@ -79,15 +70,7 @@ static void end_line(struct answer *a)
 
 static void show(struct answer *a, const char *text, size_t n)
 {
-    if (!a->is_terminal) {
-        fwrite(text, 1, n, stdout);
-    } else {
-        for (size_t i = 0; i < n;) {
-            size_t skip = control(text + i, n - i);
-            putchar(skip ? '?' : text[i]);
-            i += skip ? skip : 1;
-        }
-    }
+    out_text(stdout, text, n, a->is_terminal);
     a->last = n ? text[n - 1] : a->last;
     a->any = a->any || n;
     note_line(a);

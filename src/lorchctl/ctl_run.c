@@ -18,9 +18,10 @@ struct run {
     struct conn conn;
     const struct options *options;
     struct out_progress progress;
-    bool cancelled; /* Ctrl-C was pressed once */
-    bool has_ids;   /* ids were printed: the model has no tokenizer */
-    char last;      /* byte printed last */
+    bool is_terminal; /* standard output */
+    bool cancelled;   /* Ctrl-C was pressed once */
+    bool has_ids;     /* ids were printed: the model has no tokenizer */
+    char last;        /* byte printed last */
     int status;
 };
 
@@ -80,7 +81,7 @@ static void show_token(struct run *run, const struct msg_value *frame)
     const char *content = msg_bytes(msg_get(frame, "content"), &n);
     out_progress_clear(&run->progress);
     if (content) {
-        fwrite(content, 1, n, stdout);
+        out_text(stdout, content, n, run->is_terminal);
         run->last = n ? content[n - 1] : run->last;
     } else {
         for (size_t i = 0; i < msg_count(tokens); i++) {
@@ -89,7 +90,7 @@ static void show_token(struct run *run, const struct msg_value *frame)
             run->last = '0';
         }
     }
-    run->conn.line_end = run->last != '\n' && isatty(STDOUT_FILENO) ? "\n" : NULL;
+    run->conn.line_end = run->last != '\n' && run->is_terminal ? "\n" : NULL;
     fflush(stdout);
 }
 
@@ -117,7 +118,7 @@ static bool take_frame(struct run *run)
     out_progress_clear(&run->progress);
     if (options_has(run->options, CTL_OPTION_JSON_RUN))
         out_json_result(stdout, frame);
-    if (is_text(run) && run->last && run->last != '\n' && (isatty(STDOUT_FILENO) || run->has_ids))
+    if (is_text(run) && run->last && run->last != '\n' && (run->is_terminal || run->has_ids))
         putchar('\n');
     if (options_has(run->options, CTL_OPTION_STATS)) {
         struct job_stats stats;
@@ -131,7 +132,7 @@ static bool take_frame(struct run *run)
 
 int ctl_run(struct options *options)
 {
-    struct run run = {.options = options};
+    struct run run = {.options = options, .is_terminal = isatty(STDOUT_FILENO)};
     int r = conn_open(&run.conn, options->values[CTL_OPTION_SOCKET]);
     if (r)
         return r;

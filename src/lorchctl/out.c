@@ -134,6 +134,28 @@ void out_json_line(FILE *file, const struct msg_value *v)
     putc('\n', file);
 }
 
+/* A control character of one byte or two (U+0080 to U+009F): its length, or 0. */
+static size_t control(const char *s, size_t n)
+{
+    unsigned char c = (unsigned char)s[0];
+    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+        return 1;
+    return c == 0xc2 && n > 1 && (unsigned char)s[1] < 0xa0 ? 2 : 0;
+}
+
+void out_text(FILE *file, const char *s, size_t n, bool is_terminal)
+{
+    if (!is_terminal) {
+        fwrite(s, 1, n, file);
+        return;
+    }
+    for (size_t i = 0; i < n;) {
+        size_t skip = control(s + i, n - i);
+        putc(skip ? '?' : s[i], file);
+        i += skip ? skip : 1;
+    }
+}
+
 static bool ends_with(const char *key, size_t n, const char *end)
 {
     size_t m = strlen(end);

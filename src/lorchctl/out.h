@@ -24,6 +24,10 @@ void out_json_result(FILE *file, const struct msg_value *map);
 /* A value as a line of JSON, as it is. */
 void out_json_line(FILE *file, const struct msg_value *v);
 
+/* n bytes of UTF-8 as they are; at a terminal, to which a control character could do anything, a question
+ * mark for each of them but newline and tabulator. */
+void out_text(FILE *file, const char *s, size_t n, bool is_terminal);
+
 /* A map for people: one line a member, nested maps indented; times in seconds, bytes with a unit. */
 void out_table(FILE *file, const struct msg_value *map);
 

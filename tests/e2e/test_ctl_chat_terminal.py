@@ -188,6 +188,12 @@ with tempfile.TemporaryDirectory() as directory:
                         terminal.type("Well?\n")
                         contains(terminal.wait("\n> "), dim + "Hm." + end + "\r\n\r\nYes?[2J?.\r\n")
 
+            @point("nor does run pass it on to a terminal")
+            def _():
+                with Terminal([fixture.LORCHCTL, "-H", daemon.path, "run", "-t", 0, "--stop-token-ids", model.end, "x"]) as terminal:
+                    contains(terminal.wait("?.\r\n"), "Yes?[2J?.\r\n")
+                    equal(terminal.wait_exit(), 0)
+
 def serve(listener, frames):
     """A server whose model is still being loaded; it answers a question with these frames, and then closes."""
     for answer in ([{"type": "hello", "protocol": 1, "state": "loading"}], frames):
