@@ -42,7 +42,7 @@ static bool is_space(uint8_t c)
 
 /* What the parser would not notice, or too late: nesting, the number of values (there are at most as many as
  * commas and opening brackets, and one), and control characters, which it takes for spaces outside of strings
- * and accepts inside. */
+ * and accepts inside; a NUL would end a string before the rest of it. */
 static int check_text(const uint8_t *text, size_t n, struct why *why)
 {
     bool in_string = false;
@@ -52,6 +52,8 @@ static int check_text(const uint8_t *text, size_t n, struct why *why)
         if (c < 0x20 && (in_string || !is_space(c)))
             return fail_at(why, text, i, "not JSON: a control character");
         if (in_string) {
+            if (c == '\\' && n - i > 5 && memcmp(text + i + 1, "u0000", 5) == 0)
+                return fail_at(why, text, i, "a NUL in a string, which would end it here");
             if (c == '\\')
                 i++;
             else if (c == '"')

@@ -43,6 +43,7 @@ Test(json, what_is_not_json_is_refused_with_its_place)
         {"]", "line 1"},
         {"[}", "line 1"},
         {"\"\\ud800\"", "line 1"},
+        {"{\"a\": \"b\\u0000c\"}", "NUL in a string, which would end it here at line 1, column 9"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct json *root = NULL;
