@@ -78,11 +78,9 @@ static int gpt_oss_read_config(const struct json *config, struct arena *arena, s
     for (int32_t i = 0; i < n_layer; i++) {
         struct gpt_oss_layer *l = &m->layers[i];
         m->window[i] = i % 2 ? 0 : size;
-        l->experts = arena_array(arena, (size_t)m->mixture.n_expert, sizeof *l->experts);
+        l->experts = mixture_of_layer(&m->mixture, arena, &l->mixture);
         if (!l->experts)
             return -ENOMEM;
-        l->mixture = m->mixture;
-        l->mixture.experts = l->experts;
     }
     r = window_by_layer_types(config, size, m->window, n_layer, why);
     mixture_note(&m->mixture, n_layer, &m->dense.shape);

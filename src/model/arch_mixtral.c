@@ -58,11 +58,9 @@ static int mixtral_read_config(const struct json *config, struct arena *arena, s
         return -ENOMEM;
     for (int32_t i = 0; i < m->dense.shape.n_layer; i++) {
         struct mixtral_layer *l = &m->layers[i];
-        l->experts = arena_array(arena, (size_t)m->mixture.n_expert, sizeof *l->experts);
+        l->experts = mixture_of_layer(&m->mixture, arena, &l->mixture);
         if (!l->experts)
             return -ENOMEM;
-        l->mixture = m->mixture;
-        l->mixture.experts = l->experts;
     }
     mixture_note(&m->mixture, m->dense.shape.n_layer, &m->dense.shape);
     *ret_shape = m->dense.shape;

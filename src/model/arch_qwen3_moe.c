@@ -68,14 +68,12 @@ static int qwen3_moe_read_mixture(const struct json *config, struct arena *arena
     for (int32_t i = 0; i < n_layer; i++) {
         struct qwen3_moe_layer *l = &m->layers[i];
         l->is_mixture = is_mixture[i];
-        l->mixture = m->mixture;
         if (!l->is_mixture)
             continue;
         n_mixture++;
-        l->experts = arena_array(arena, (size_t)m->mixture.n_expert, sizeof *l->experts);
+        l->experts = mixture_of_layer(&m->mixture, arena, &l->mixture);
         if (!l->experts)
             return -ENOMEM;
-        l->mixture.experts = l->experts;
     }
     mixture_note(&m->mixture, n_mixture, &m->dense.shape);
     return 0;

@@ -58,6 +58,15 @@ void mixture_note(const struct lk_mixture *mixture, int32_t n_layer, struct arch
         .n = mixture->n_expert, .n_chosen = mixture->n_chosen, .ff_dim = mixture->ff_dim, .n_layer = n_layer};
 }
 
+struct lk_expert *mixture_of_layer(const struct lk_mixture *mixture, struct arena *arena,
+                                   struct lk_mixture *ret)
+{
+    struct lk_expert *experts = arena_array(arena, (size_t)mixture->n_expert, sizeof *experts);
+    *ret = *mixture;
+    ret->experts = experts;
+    return experts;
+}
+
 int mixture_bind(struct bind *bind, struct lk_expert *experts, const struct lk_mixture *mixture,
                  int32_t layer, const char *block, const struct mixture_names *names, struct why *why)
 {

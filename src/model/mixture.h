@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/backend.h"
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/model/arch.h"
@@ -27,6 +28,11 @@ int mixture_read_layers(const struct json *config, bool *ret_is_mixture, int32_t
 
 /* Notes in the shape that n_layer layers are such mixtures. */
 void mixture_note(const struct lk_mixture *mixture, int32_t n_layer, struct arch_shape *shape);
+
+/* A layer's own: this mixture, with experts[n_expert] in the arena, which are returned for binding. NULL: out
+ * of memory. */
+struct lk_expert *mixture_of_layer(const struct lk_mixture *mixture, struct arena *arena,
+                                   struct lk_mixture *ret);
 
 /* Names of an expert's three matrices. */
 struct mixture_names {
