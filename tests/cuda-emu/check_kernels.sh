@@ -9,7 +9,7 @@ if [ ! -e tests/cuda-emu/libcuda_emu.so ]; then
     exit 0
 fi
 LORCH_LIBCUDA=$PWD/tests/cuda-emu/libcuda_emu.so
-LORCH_LIBCUBLAS=$LORCH_LIBCUDA # which has a stub of its calls
+LORCH_LIBCUBLAS=$LORCH_LIBCUDA # which computes the products, too
 export LORCH_LIBCUDA LORCH_LIBCUBLAS
 n=0
 for order in "forward 1" "reverse 1" "1 3"; do

@@ -1,4 +1,4 @@
-/* What else of the emulated device runs in streams: the stub of cuBLAS. */
+/* What else of the emulated device runs in streams: the products of cuBLAS. */
 #pragma once
 
 #include <functional>
